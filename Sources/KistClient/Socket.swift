@@ -52,7 +52,7 @@ final class Socket {
       throw .notConnected(errno)
     }
     guard credentials.uid == geteuid() else { throw .notOurs }
-    guard isOwnUserKnown() else { throw .ownUserUnknown }
+    guard isOwnUserUnambiguous() else { throw .ownUserUnknown }
   }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
@@ -218,7 +218,7 @@ enum SocketError: Error {
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
-  /// In this user namespace, other users may have the same uid as this process (`isOwnUserKnown`).
+  /// In this user namespace, other users may have the same uid as this process (`isOwnUserUnambiguous`).
   case ownUserUnknown
   /// kistd closed the connection.
   case ended

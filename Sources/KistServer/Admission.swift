@@ -119,16 +119,17 @@ final class Admission: Sendable {
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
-  /// Evicts the connection whose client loses least, and returns it; returns `nil` if no connection
-  /// can be evicted.
+  /// Evicts the connection with the lowest eviction priority, and returns it.
+  ///
+  /// Returns `nil` if no connection can be evicted.
   private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var evictable = all.compactMap { connection in
       connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
     }
-    // Connections without a request are usually evicted first. But on a busy machine, new clients
-    // connect before an earlier one has sent its first request. So if connections without a request
-    // are at most a quarter of the limit, they are evicted last.
+    // Usually, connections without a request are evicted first. But on a busy machine, a client may
+    // not have sent its first request when others connect. So if only a few connections (a quarter
+    // of the limit) have no request, they are evicted last.
     if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
         if case .nothing(let since) = evictable[index].priority {

@@ -33,8 +33,8 @@ package struct ByteServer: Sendable {
   package var maximumConnections = 64
   /// How long a client may take to read its bytes.
   package var deadline = Duration.seconds(30)
-  /// How long the only client of a group may take to read while another client waits, because the
-  /// server is full.
+  /// How long the only client of a group may take to read if the server is full and another client
+  /// waits.
   package var crowdedDeadline = Duration.seconds(2)
   /// How long a stopped server may continue, to answer the connections that it has accepted.
   package var grace = Duration.seconds(10)
@@ -235,9 +235,9 @@ final class BytePlaces: Sendable {
   /// Returns the index of the connection to evict for a new client of a group; `nil` if there is
   /// none.
   ///
-  /// Clients without a group are evicted first. If the new client is of another group, a group with
-  /// only one place keeps it for `crowdedDeadline`: if kistd closed this connection early, systemd
-  /// would take the bytes that it has received as the complete credential.
+  /// Clients without a group are evicted first. The only connection of a group is not evicted for a
+  /// client of another group before `crowdedDeadline`. systemd takes the bytes before an early close
+  /// as the complete credential.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }

@@ -110,7 +110,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     // Events that NIO reports during a write are handled after it.
     guard let answer, !isWriting, !isPaused else { return }
     cost = 0
-    while !isAnswering, canSendReplies, cost < Self.maximumCost, let event = events.popFirst() {
+    while !isAnswering, canWriteMore, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
       switch event {
       case .line(let line) where isDisconnected && line.servesOnlyItsClient: finishLine(costing: 0)
@@ -127,8 +127,10 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     if inputHasEnded, !isAnswering, events.isEmpty { beginStreamOrComplete() }
   }
 
-  /// Whether the client reads its replies, or has disconnected.
-  var canSendReplies: Bool {
+  /// Whether a caller may write another reply now, without waiting for the client to read.
+  ///
+  /// Also true if the client has disconnected, because the reply is then discarded.
+  var canWriteMore: Bool {
     unwritten == 0 || isDisconnected || context?.channel.isWritable ?? true
   }
 

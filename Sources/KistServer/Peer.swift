@@ -24,7 +24,7 @@ package struct Peer: Sendable, Equatable {
   }
 
   /// Returns whether the peer has this process's uid; root counts as another user.
-  package static func isOwner(_ peer: Peer) -> Bool { peer.uid == geteuid() }
+  package static func isOwnUser(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
   /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).
   ///

@@ -26,7 +26,7 @@ package struct Server: Sendable {
   /// The shortest time between two log lines about refused or evicted connections.
   package var logInterval = Duration.seconds(10)
   /// Decides which peers are served.
-  package var admits: @Sendable (Peer) -> Bool = Peer.isOwner
+  package var admits: @Sendable (Peer) -> Bool = Peer.isOwnUser
   /// Called for each connection that is refused or evicted while the server runs, and for each line
   /// that is too long or has no end.
   package var whenRefused: @Sendable (Peer, Refusal) -> Void = { _, _ in }

@@ -26,7 +26,7 @@ final class WatchStream: @unchecked Sendable {
       do throws(StorageError) {
         while !isCancelled, let line = try await next() {
           handler.send(line)
-          while !handler.canSendReplies, !isCancelled {
+          while !handler.canWriteMore, !isCancelled {
             await withCheckedContinuation { whenWritable = $0 }
           }
         }

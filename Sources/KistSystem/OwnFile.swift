@@ -109,11 +109,11 @@ private func openWithStatus(
   return (descriptor, status)
 }
 
-/// Returns whether the uid of this process means one user only.
+/// Returns whether only one user has the uid of this process.
 ///
-/// In a user namespace, one uid can mean several users, as `representsOtherUsers` explains. This
-/// process cannot distinguish them from its own user.
-package func isOwnUserKnown() -> Bool {
+/// In a user namespace, several users can have the same uid, as `representsOtherUsers` explains.
+/// This process then cannot distinguish them from its own user.
+package func isOwnUserUnambiguous() -> Bool {
   !representsOtherUsers(
     uid: geteuid(), overflowUID: text(ofProcFile: "/proc/sys/kernel/overflowuid"),
     map: text(ofProcFile: "/proc/self/uid_map"))

@@ -77,13 +77,13 @@ extension StoreKeys {
     bytes.append(header.sum)
     bytes.append(header.slots.span)
     let associatedData = headerData
-    return bytes.withBytes { self.header.seal($0, for: associatedData.span, nonce: nonce) }
+    return bytes.withBytes { headerKey.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Opens a header; throws `corrupt` when it is not authentic or has impossible numbers.
   package func openHeader(_ sealed: [UInt8]) throws(StorageError) -> Header {
     let associatedData = headerData
-    guard let bytes = header.open(sealed.span, for: associatedData.span) else {
+    guard let bytes = headerKey.open(sealed.span, for: associatedData.span) else {
       throw .corrupt("the store's header fails authentication")
     }
     return try bytes.withBytes { bytes throws(StorageError) in
@@ -133,7 +133,7 @@ extension StoreKeys {
     message.append(littleEndian: note.sequence)
     message.append(littleEndian: note.time.secondsSinceEpoch)
     let associatedData = StoreFormat.associatedData(of: .progress, storeID: storeID)
-    let sealed = message.withBytes { progress.seal($0, for: associatedData.span, nonce: nonce) }
+    let sealed = message.withBytes { progressKey.seal($0, for: associatedData.span, nonce: nonce) }
     return ProgressNote.magic + storeID + sealed
   }
 
@@ -143,7 +143,7 @@ extension StoreKeys {
     guard bytes.count == ProgressNote.size, bytes.starts(with: head) else { return nil }
     let associatedData = StoreFormat.associatedData(of: .progress, storeID: storeID)
     let sealed = Array(bytes.dropFirst(head.count))
-    return progress.open(sealed.span, for: associatedData.span)?.withBytes { message in
+    return progressKey.open(sealed.span, for: associatedData.span)?.withBytes { message in
       var reader = ByteReader()
       guard let sequence: UInt64 = try? reader.integer(from: message),
         let time = (try? reader.integer(from: message)).flatMap(Timestamp.init(secondsSinceEpoch:))

@@ -64,8 +64,8 @@ extension Metadata {
 
   /// Decodes metadata; throws `corrupt` if the metadata breaks a rule that every save keeps.
   ///
-  /// - Parameter found: the key by which the row was found. The metadata of another credential is
-  ///   `corrupt`. This key comes from a request, whose names were already checked against the limits.
+  /// - Parameter found: the key of the request that looked for the row. Metadata with another key is
+  ///   `corrupt`. The names in this key are already checked against the limits.
   init(decoding bytes: Span<UInt8>, foundBy found: CredentialKey? = nil) throws(StorageError) {
     var reader = ByteReader()
     let flags = try Self.flags(&reader, from: bytes)
@@ -165,7 +165,7 @@ package struct Fields: Equatable, Sendable {
   /// The tag, size and value of each field, ordered by tag.
   package let bytes: Secret
   /// Whether this version must not save over the credential.
-  let forbidsChange: Bool
+  let needsLaterVersion: Bool
 
   /// Reads fields up to the end of the bytes; throws `corrupt` if there is none, or one is
   /// malformed.
@@ -180,7 +180,7 @@ package struct Fields: Equatable, Sendable {
       last = tag
     } while reader.offset < bytes.count
     self.bytes = Secret(copying: bytes)
-    forbidsChange = last & Self.criticalBit != 0
+    needsLaterVersion = last & Self.criticalBit != 0
   }
 }
 

@@ -46,8 +46,8 @@ package struct FoundRow {
 package struct KeySlotChange: Sendable {
   /// The slots that the store had when this change was checked.
   ///
-  /// If the slots have changed since then, the change fails. Without this check, the change might
-  /// remove the last slot.
+  /// If another request has changed the slots since then, this change fails. Otherwise two requests
+  /// together might remove all slots.
   let slots: [KeySlot]
   /// The slot to add.
   let added: KeySlot?
@@ -67,7 +67,7 @@ extension StoreKeys {
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let key = request.credential.key
     let kept = try checkAndReadKept(found, of: key, condition: request.condition, header)
-    if kept?.forbidsChange == true { throw .needsLaterVersion }
+    if kept?.needsLaterVersion == true { throw .needsLaterVersion }
     if request.keep.isEmpty {
       // Passes the credential without copying it.
       return plan(toStore: request.credential, kept, on: found, header, at: now, &nonces)

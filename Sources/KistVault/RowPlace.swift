@@ -72,7 +72,7 @@ extension StoreKeys {
   }
 
   private func tag(of bytes: borrowing WipedBytes) -> Tag {
-    bytes.withBytes { Tag(of: $0, under: tags) }
+    bytes.withBytes { Tag(of: $0, under: tagKey) }
   }
 }
 
@@ -219,8 +219,8 @@ package struct RowTally {
     let previous = lastAddress
     guard add(metadata, secret, at: place, address: address) else { throw .wrongAddress }
     guard place.sequence <= header.sequence else { throw .wrongRows }
-    // Rows with the same tags have addresses of the same group. Rows with other tags may be between
-    // them.
+    // All rows with the same tags have addresses in one group. The group may also contain rows with
+    // other tags.
     if !RowAddresses.of(place.tag).contains(previous) {
       neighbours.removeAll(keepingCapacity: true)
     } else if neighbours.contains(place.tag) {

@@ -18,9 +18,9 @@ package struct NameSealing: ~Copyable {
 
   /// Begins with a nonce of 24 random bytes.
   ///
-  /// For each further message, its last eight bytes are counted up (`SealingRun`).
+  /// Each further message has the next nonce: the last eight bytes are a counter (`SealingRun`).
   package init(_ keys: StoreKeys, nonce: [UInt8]) throws(StorageError) {
-    run = try SealingRun(under: keys.names, nonce: nonce)
+    run = try SealingRun(under: keys.nameKey, nonce: nonce)
     let prefix = StoreFormat.associatedData(of: .names, storeID: keys.storeID)
     associatedData.append(prefix.span)
     prefixSize = prefix.count
@@ -60,7 +60,7 @@ extension StoreKeys {
   ) throws(StorageError) -> RequestedNames {
     var associatedData = StoreFormat.associatedData(of: .names, storeID: storeID)
     associatedData.append(text)
-    guard var bytes = names.open(sealed, for: associatedData.span) else {
+    guard var bytes = nameKey.open(sealed, for: associatedData.span) else {
       throw .corrupt("the names in a log were not encrypted by this store, or were changed")
     }
     try bytes.unpad()
@@ -80,6 +80,6 @@ extension StoreKeys {
   package func chainHash(of bytes: Span<UInt8>) -> [UInt8] {
     var message = StoreFormat.associatedData(of: .chain, storeID: storeID)
     message.append(bytes)
-    return audit.hash(message.span, count: 16)
+    return auditKey.hash(message.span, count: 16)
   }
 }

@@ -23,7 +23,9 @@ package struct SealedRow: Equatable, Sendable {
     let secretFields: Fields?
 
     /// Whether this version must not save over the credential.
-    var forbidsChange: Bool { fields?.forbidsChange == true || secretFields?.forbidsChange == true }
+    var needsLaterVersion: Bool {
+      fields?.needsLaterVersion == true || secretFields?.needsLaterVersion == true
+    }
   }
 }
 
@@ -52,8 +54,8 @@ extension StoreKeys {
     if let fields { secretBytes.appendWithSize(fields) }
     return SealedRow(
       place: place,
-      metadata: self.metadata.seal(metadata.encoded(), at: place, nonce: nonces.next()),
-      secret: secrets.seal(secretBytes, at: place, nonce: nonces.next()))
+      metadata: metadataSeal.seal(metadata.encoded(), at: place, nonce: nonces.next()),
+      secret: secretSeal.seal(secretBytes, at: place, nonce: nonces.next()))
   }
 
   /// Opens the credential in a row that was found by its service and account.
@@ -80,7 +82,7 @@ extension StoreKeys {
   package func openMetadata(
     _ sealed: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey? = nil
   ) throws(StorageError) -> Metadata {
-    let metadata = try self.metadata.open(sealed, at: place)
+    let metadata = try metadataSeal.open(sealed, at: place)
       .withBytes { bytes throws(StorageError) in
         try Metadata(decoding: bytes, foundBy: key)
       }
@@ -92,7 +94,7 @@ extension StoreKeys {
   package func openCredentialKey(
     _ sealed: Span<UInt8>, at place: RowPlace
   ) throws(StorageError) -> CredentialKey {
-    try metadata.open(sealed, at: place)
+    try metadataSeal.open(sealed, at: place)
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
@@ -109,7 +111,7 @@ extension StoreKeys {
   private func openSecret(
     _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
   ) throws(StorageError) -> (Secret, Fields?) {
-    var bytes = try secrets.open(sealed, at: place)
+    var bytes = try secretSeal.open(sealed, at: place)
     let fields = hasFields ? try bytes.removeFields() : nil
     guard bytes.count <= Limits.secret else { throw .beyondLimits }
     return (Secret(bytes), fields)
@@ -121,13 +123,13 @@ extension StoreKeys {
   func authenticate(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey
   ) throws(StorageError) -> SealedRow.Kept {
-    let kept = try self.metadata.open(metadata, at: place)
+    let kept = try metadataSeal.open(metadata, at: place)
       .withBytes { bytes throws(StorageError) in try Metadata.kept(decoding: bytes, foundBy: key) }
     var secretFields: Fields?
     if kept.secretHasFields {
       (_, secretFields) = try openSecret(secret, hasFields: true, at: place)
     } else {
-      try secrets.authenticate(secret, at: place)
+      try secretSeal.authenticate(secret, at: place)
     }
     return SealedRow.Kept(
       createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
@@ -149,7 +151,7 @@ extension StoreKeys {
     bytes.append(littleEndian: place.sequence)
     bytes.append(metadata.extracting(last: SymmetricKey.tagSize))
     bytes.append(secret.extracting(last: SymmetricKey.tagSize))
-    return bytes.withBytes { RowSum(of: $0, under: sum) }
+    return bytes.withBytes { RowSum(of: $0, under: sumKey) }
   }
 }
 

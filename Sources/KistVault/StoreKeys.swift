@@ -67,17 +67,17 @@ package enum StoreFormat {
 package final class StoreKeys: Sendable {
   /// The id of the store: 16 random bytes, not secret.
   package let storeID: [UInt8]
-  let tags: SymmetricKey
-  let metadata: RowSeal
-  let secrets: RowSeal
-  let header: SymmetricKey
+  let tagKey: SymmetricKey
+  let metadataSeal: RowSeal
+  let secretSeal: RowSeal
+  let headerKey: SymmetricKey
   /// The associated data of the header.
   let headerData: [UInt8]
-  let sum: SymmetricKey
-  let names: SymmetricKey
+  let sumKey: SymmetricKey
+  let nameKey: SymmetricKey
   /// The key of the hash chain of the audit log.
-  let audit: SymmetricKey
-  let progress: SymmetricKey
+  let auditKey: SymmetricKey
+  let progressKey: SymmetricKey
   /// Whether all keys are locked in RAM, so that the system does not write them to swap.
   package let areInRAM: Bool
 
@@ -90,15 +90,15 @@ package final class StoreKeys: Sendable {
       return key
     }
     self.storeID = storeID
-    tags = try derive(1)
-    metadata = RowSeal(.metadata, key: try derive(2), storeID: storeID)
-    secrets = RowSeal(.secret, key: try derive(3), storeID: storeID)
-    header = try derive(4)
+    tagKey = try derive(1)
+    metadataSeal = RowSeal(.metadata, key: try derive(2), storeID: storeID)
+    secretSeal = RowSeal(.secret, key: try derive(3), storeID: storeID)
+    headerKey = try derive(4)
     headerData = StoreFormat.associatedData(of: .header, storeID: storeID)
-    sum = try derive(5)
-    names = try derive(6)
-    audit = try derive(7)
-    progress = try derive(8)
+    sumKey = try derive(5)
+    nameKey = try derive(6)
+    auditKey = try derive(7)
+    progressKey = try derive(8)
     self.areInRAM = areInRAM
   }
 }

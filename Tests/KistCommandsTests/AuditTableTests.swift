@@ -45,7 +45,7 @@ import Testing
           AuditAccess(
             find: { _ in
               let peer = AuditedPeer(
-                pid: 977, uid: 7, unit: nil, claims: "kist-secret", evidence: .pidfd)
+                pid: 977, uid: 7, unit: nil, claimedName: "kist-secret", evidence: .pidfd)
               let request = AuditedRequest(
                 operation: "status", failure: nil, microseconds: 1, peer: peer, onBehalfOf: claim)
               let moment = AuditRecord.Moment(second: .sample, milliseconds: 0)
@@ -173,7 +173,7 @@ extension AuditAccess {
 private let longestLines: AuditLookup = { _ throws(StorageError) in
   let peer = AuditedPeer(
     pid: 4_194_304, uid: 1000, unit: "some-application-of-a-desktop.scope",
-    claims: "a-long-program-name", evidence: .pidfd)
+    claimedName: "a-long-program-name", evidence: .pidfd)
   let names = RequestedNames(service: "a-long-service.example", account: "alice@mail.example")
   return AuditPage(
     records: [StorageError.Code.wrongPassphrase, .unknownOperation].map { failure in

@@ -162,7 +162,7 @@ extension AuditRecord {
         AuditedRequest(
           operation: "o\(text)", failure: nil, microseconds: 1,
           peer: AuditedPeer(
-            pid: 1, uid: 1, unit: "u\(text)", claims: "c\(text)", evidence: .pidfd),
+            pid: 1, uid: 1, unit: "u\(text)", claimedName: "c\(text)", evidence: .pidfd),
           names: .open(RequestedNames(service: "s\(text)", account: "a\(text)")))))
   }
 }

@@ -65,7 +65,7 @@ import Testing
 
   @Test func `end kist audit before they use much memory`() async {
     let text = String(repeating: "x", count: 300_000)
-    let peer = AuditedPeer(pid: 1, uid: 1, unit: text, claims: text, evidence: .pid)
+    let peer = AuditedPeer(pid: 1, uid: 1, unit: text, claimedName: text, evidence: .pid)
     let request = AuditedRequest(
       operation: "load", failure: nil, microseconds: 1, peer: peer,
       names: .open(RequestedNames(service: text, account: nil)))

@@ -85,11 +85,11 @@ import Testing
     let opened = try await store.open(
       .keyFile(path: store.directory("key")), nonces: { _ in Array(1...24) })
     let shell = AuditedPeer(
-      pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd)
+      pid: 4242, uid: 1000, unit: "session-2.scope", claimedName: "kist", evidence: .pidfd)
     let backup = AuditedPeer(
-      pid: 977, uid: 1000, unit: "backup.service", claims: "restic", evidence: .pidfd)
+      pid: 977, uid: 1000, unit: "backup.service", claimedName: "restic", evidence: .pidfd)
     let stranger = AuditedPeer(
-      pid: 5001, uid: 33, unit: "apache2.service", claims: "php-fpm", evidence: .pidfd)
+      pid: 5001, uid: 33, unit: "apache2.service", claimedName: "php-fpm", evidence: .pidfd)
     let requests = [
       (note("load", nil, 23, RequestedNames(service: "github.com", account: "alice")), shell),
       (

@@ -82,7 +82,7 @@ private let documentedPage = AuditPage(
         AuditedRequest(
           operation: "load", failure: nil, microseconds: 23,
           peer: AuditedPeer(
-            pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd),
+            pid: 4242, uid: 1000, unit: "session-2.scope", claimedName: "kist", evidence: .pidfd),
           names: .open(RequestedNames(service: "github.com", account: "alice")))))
   ], next: "131-4096")
 

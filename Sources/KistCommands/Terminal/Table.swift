@@ -93,7 +93,7 @@ func columns(of record: AuditRecord) -> [String] {
     let names = request.shownNames
     let columns = [
       time, request.operation ?? "", request.outcome, "\(request.microseconds)", "\(peer.pid)",
-      "\(peer.uid)", peer.unit ?? "", peer.claims ?? "", peer.evidence.rawValue, names.service,
+      "\(peer.uid)", peer.unit ?? "", peer.claimedName ?? "", peer.evidence.rawValue, names.service,
       names.account,
     ]
     // Only requests of an adapter have these columns.
@@ -146,7 +146,7 @@ private func row(of record: AuditRecord) -> [String] {
     let names = request.shownNames
     return [
       time, request.operation ?? "-", request.outcome, names.service, names.account,
-      request.peer.unit ?? "-", request.peer.claims ?? "-",
+      request.peer.unit ?? "-", request.peer.claimedName ?? "-",
       request.onBehalfOf?.program ?? "-", "\(request.peer.pid)",
     ]
   }

@@ -18,7 +18,7 @@ extension AuditLineWriter.Client {
       AuditedPeer(
         pid: Int(peer.pid), uid: Int(peer.uid),
         unit: ProcessUnit(cgroup: peer.process.cgroup)?.name,
-        claims: peer.process.name.isEmpty ? nil : peer.process.name,
+        claimedName: peer.process.name.isEmpty ? nil : peer.process.name,
         evidence: peer.process.evidence))
   }
 }

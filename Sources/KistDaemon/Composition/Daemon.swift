@@ -33,7 +33,7 @@ struct Daemon: Sendable {
   /// that is still being opened, which is safe. Each of `requests` opens the storage again.
   func run(reopening requests: AsyncStream<Void>) async throws -> CInt {
     defer { removeOwnDirectory() }
-    guard isOwnUserKnown() else {
+    guard isOwnUserUnambiguous() else {
       throw StorageError(
         .denied,
         "uid \(geteuid()) represents every unmapped user in this user namespace, so kistd cannot "
@@ -62,7 +62,7 @@ struct Daemon: Sendable {
     }
     guard let opened = try await untilCancelled(openToServe) else { return nil }
     let audit = AuditLog(options, logger: logger)
-    let storage = Leased(await Served(opened, audit))
+    let storage = Replaceable(await StorageHandler(opened, audit))
     let result: Result<CInt?, any Error>
     do {
       result = .success(
@@ -74,7 +74,7 @@ struct Daemon: Sendable {
   }
 
   private func answer(
-    from storage: Leased<Served>, _ audit: AuditLog?, at socket: DaemonSocket,
+    from storage: Replaceable<StorageHandler>, _ audit: AuditLog?, at socket: DaemonSocket,
     reopening requests: AsyncStream<Void>
   ) async throws {
     await logServing(storage, at: socket)
@@ -84,8 +84,8 @@ struct Daemon: Sendable {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
     }
-    let served = ServedStorage(
-      lease: storage, audit: audit, quiet: quiet, unavailable: watchForUnavailable(storage),
+    let served = RequestHandlers(
+      storage: storage, audit: audit, quiet: quiet, unavailable: watchForUnavailable(storage),
       holdBack: holdBack)
     var server = Server(logger: logger, serve: served.answer)
     server.maximumConnections = connectionsWithDescriptors()
@@ -147,15 +147,17 @@ struct Daemon: Sendable {
   }
 
   /// Opens the storage again as at a start, unless that needs the user or undoes a user's action.
-  func reopen(_ storage: Leased<Served>, _ audit: AuditLog?) async {
+  func reopen(_ storage: Replaceable<StorageHandler>, _ audit: AuditLog?) async {
     await storage.replace { served in
       if let status = try? await served.storage.access.status(), !status.reopensByItself {
         logger.notice("did not reopen the storage: only an interactive user can unlock it again")
         return served
       }
       await served.storage.close()
-      do throws(StorageError) { return await Served(try await open(stopWhenCutOff), audit) } catch {
-        return await Served(failing(error), audit)
+      do throws(StorageError) {
+        return await StorageHandler(try await open(stopWhenCutOff), audit)
+      } catch {
+        return await StorageHandler(failing(error), audit)
       }
     }
   }
@@ -179,7 +181,7 @@ struct Daemon: Sendable {
   ///
   /// Without this, a kistd from before a login to the desktop would never find the keyring. The
   /// check waits for a second, so that clients that try again do not start kistd each time.
-  private func watchForUnavailable(_ storage: Leased<Served>) -> DelayedCheck? {
+  private func watchForUnavailable(_ storage: Replaceable<StorageHandler>) -> DelayedCheck? {
     guard isStartedByClients else { return nil }
     return DelayedCheck(after: .seconds(1)) {
       guard claim?.isUsed != true, await isUnavailable(storage) else { return }
@@ -188,7 +190,7 @@ struct Daemon: Sendable {
     }
   }
 
-  private func isUnavailable(_ storage: Leased<Served>) async -> Bool {
+  private func isUnavailable(_ storage: Replaceable<StorageHandler>) async -> Bool {
     await storage.use { served in
       do throws(StorageError) {
         _ = try await served.storage.access.status()
@@ -198,18 +200,18 @@ struct Daemon: Sendable {
   }
 
   /// Returns whether a newly started kistd would have the storage in the same state.
-  func mayExit(_ storage: Leased<Served>) async -> Bool {
+  func mayExit(_ storage: Replaceable<StorageHandler>) async -> Bool {
     let status = await storage.use { try? await $0.storage.access.status() }
     return status?.reopensByItself ?? false
   }
 
-  func logServing(_ storage: Leased<Served>, at socket: DaemonSocket) async {
+  func logServing(_ storage: Replaceable<StorageHandler>, at socket: DaemonSocket) async {
     let reason = await storage.use { $0.storage.reason }
     logger.info("serving", metadata: ["reason": "\(reason ?? "")", "socket": "\(socket.path)"])
     logger.debug("opened", metadata: ["data": "\(options.dataDirectory)", "pid": "\(getpid())"])
   }
 
-  func notifyStatus(_ storage: Leased<Served>) async throws {
+  func notifyStatus(_ storage: Replaceable<StorageHandler>) async throws {
     // A provider that does not answer must not prevent stopping.
     let summary = try await untilCancelled {
       await storage.use { await $0.storage.access.summary() }

@@ -22,7 +22,7 @@ struct UnitCredentials: Sendable {
       refuse(peer, "the address is not one that systemd connects from for a unit")
       return nil
     }
-    guard Peer.isOwner(peer) else { return refuse(peer, "another user asked") }
+    guard Peer.isOwnUser(peer) else { return refuse(peer, "another user asked") }
     let unit = ProcessUnit(name: request.unit, userManager: "user@\(peer.uid).service")
     guard ProcessUnit(cgroup: peer.process.cgroup) == unit else {
       return refuse(peer, "the client is not in the unit that it asked for")

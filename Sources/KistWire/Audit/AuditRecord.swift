@@ -107,7 +107,7 @@ package struct AuditedRequest: Sendable, Equatable {
       microseconds: try object.required("microseconds").integer(),
       peer: AuditedPeer(
         pid: try object.required("pid").integer(), uid: try object.required("uid").integer(),
-        unit: try object["unit"]?.string(), claims: try object["claims"]?.string(),
+        unit: try object["unit"]?.string(), claimedName: try object["claims"]?.string(),
         evidence: AuditedPeer.Evidence(rawValue: try object.required("evidence").string()) ?? .pid),
       onBehalfOf: try object["onBehalfOf"].map { (value) throws(JSONError) in
         try ClaimedProgram(value.object())
@@ -128,7 +128,7 @@ package struct AuditedPeer: Sendable, Equatable {
   /// The systemd unit that the process ran in.
   package var unit: String?
   /// The name that the process gave itself.
-  package var claims: String?
+  package var claimedName: String?
   /// How the unit and the name were found.
   package var evidence: Evidence
 
@@ -141,11 +141,11 @@ package struct AuditedPeer: Sendable, Equatable {
     case gone
   }
 
-  package init(pid: Int, uid: Int, unit: String?, claims: String?, evidence: Evidence) {
+  package init(pid: Int, uid: Int, unit: String?, claimedName: String?, evidence: Evidence) {
     self.pid = pid
     self.uid = uid
     self.unit = unit
-    self.claims = claims
+    self.claimedName = claimedName
     self.evidence = evidence
   }
 }
@@ -163,7 +163,7 @@ extension JSONWriter {
     member("pid", peer.pid)
     member("uid", peer.uid)
     member("unit", peer.unit)
-    member("claims", peer.claims)
+    member("claims", peer.claimedName)
     member("evidence", peer.evidence.rawValue)
   }
 }

@@ -42,13 +42,14 @@ private let lookup: AuditLookup = { query throws(StorageError) in
 private let lines: [AuditRecord] = [
   line(
     at: 40, "load", .denied,
-    AuditedPeer(pid: 5001, uid: 33, unit: nil, claims: nil, evidence: .gone), .sealed(.locked)),
+    AuditedPeer(pid: 5001, uid: 33, unit: nil, claimedName: nil, evidence: .gone), .sealed(.locked)),
   AuditRecord(moment: moment(at: 30), event: .lost(12)),
   line(at: 20, nil, .badRequest, shell, nil),
   line(
     at: 10, "load", nil,
     AuditedPeer(
-      pid: 977, uid: 1000, unit: "backup.service", claims: "evil\u{1B}[2J\tname", evidence: .pid),
+      pid: 977, uid: 1000, unit: "backup.service", claimedName: "evil\u{1B}[2J\tname",
+      evidence: .pid),
     .open(RequestedNames(service: "backup.example", account: ""))),
   line(
     at: 0, "save", nil, shell,
@@ -56,7 +57,7 @@ private let lines: [AuditRecord] = [
 ]
 
 private let shell = AuditedPeer(
-  pid: 4242, uid: 1000, unit: "session-2.scope", claims: "kist", evidence: .pidfd)
+  pid: 4242, uid: 1000, unit: "session-2.scope", claimedName: "kist", evidence: .pidfd)
 
 private func moment(at second: Int64) -> AuditRecord.Moment {
   AuditRecord.Moment(second: Timestamp.sample.advanced(bySeconds: second)!, milliseconds: 7)

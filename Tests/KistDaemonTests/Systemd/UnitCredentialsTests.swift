@@ -115,8 +115,9 @@ import Testing
     let quiet = QuietWatch(
       after: .seconds(5), now: { time.withLock(\.self) },
       sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
-    let served = ServedStorage(
-      lease: Leased(await Served(storage, nil)), audit: nil, quiet: quiet, unavailable: nil,
+    let served = RequestHandlers(
+      storage: Replaceable(await StorageHandler(storage, nil)), audit: nil, quiet: quiet,
+      unavailable: nil,
       holdBack: { _ in })
     #expect(quiet.isQuiet(for: .seconds(30)))
     let credentials = served.unitCredentials(logger: .kistd(level: .critical))

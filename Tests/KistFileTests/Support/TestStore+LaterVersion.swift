@@ -47,12 +47,12 @@ extension TestStore {
         blob(try Data.fetchOne(database, sql: "SELECT header FROM store")))
       header.sum -= keys.hash(of: sealed)
       var raw = RawRow(
-        metadata: copy(try keys.metadata.open(sealed.metadata.span, at: place)),
-        secret: copy(try keys.secrets.open(sealed.secret.span, at: place)))
+        metadata: copy(try keys.metadataSeal.open(sealed.metadata.span, at: place)),
+        secret: copy(try keys.secretSeal.open(sealed.secret.span, at: place)))
       change(&raw)
-      sealed.metadata = keys.metadata.seal(
+      sealed.metadata = keys.metadataSeal.seal(
         wiped(raw.metadata), at: place, nonce: randomBytes(24))
-      sealed.secret = keys.secrets.seal(
+      sealed.secret = keys.secretSeal.seal(
         wiped(raw.secret), at: place, nonce: randomBytes(24))
       header.sum += keys.hash(of: sealed)
       try database.execute(

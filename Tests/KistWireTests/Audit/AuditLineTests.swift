@@ -31,7 +31,7 @@ private let open = NameSeal(
       AuditedRequest(
         operation: "load", failure: .notFound, microseconds: 12,
         peer: AuditedPeer(
-          pid: 1, uid: 2, unit: "a\n.service", claims: "\u{1B}[2J", evidence: .pid))))
+          pid: 1, uid: 2, unit: "a\n.service", claimedName: "\u{1B}[2J", evidence: .pid))))
 
   private func text(_ names: RequestedNames?, _ seal: NameSeal?) -> String {
     guard case .request(let request) = record.event else { return "" }

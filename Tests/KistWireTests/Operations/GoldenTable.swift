@@ -179,7 +179,7 @@ extension Golden {
   ]
 
   private static let auditRecords: [AuditRecord] = {
-    let gone = AuditedPeer(pid: 7, uid: 1000, unit: nil, claims: nil, evidence: .gone)
+    let gone = AuditedPeer(pid: 7, uid: 1000, unit: nil, claimedName: nil, evidence: .gone)
     let start = AuditRecord.Moment(second: .sample, milliseconds: 0)
     return [
       AuditRecord(
@@ -188,7 +188,7 @@ extension Golden {
           AuditedRequest(
             operation: "load", failure: nil, microseconds: 17,
             peer: AuditedPeer(
-              pid: 42, uid: 1000, unit: "app.service", claims: "p\u{7}ql", evidence: .pidfd),
+              pid: 42, uid: 1000, unit: "app.service", claimedName: "p\u{7}ql", evidence: .pidfd),
             names: .open(RequestedNames(service: "example.org", account: ""))))),
       AuditRecord(
         moment: start,

@@ -155,7 +155,7 @@ extension AuditRecord {
   /// About the number of bytes that it uses in memory.
   fileprivate var size: Int {
     guard case .request(let request) = event else { return 256 }
-    var texts = [request.operation, request.peer.unit, request.peer.claims]
+    var texts = [request.operation, request.peer.unit, request.peer.claimedName]
     texts += [request.onBehalfOf?.program, request.onBehalfOf?.unit]
     if case .open(let names) = request.names { texts += [names.service, names.account] }
     return texts.reduce(256) { $0 + ($1?.utf8.count ?? 0) }

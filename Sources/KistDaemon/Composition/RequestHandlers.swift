@@ -4,8 +4,10 @@ internal import KistWire
 internal import Logging
 internal import Synchronization
 
-/// An open storage and its handler; a class, so that a request does not copy all its closures.
-final class Served: Sendable {
+/// An open storage, and the function that performs requests on it.
+///
+/// It is a class, so that a request does not copy all its closures.
+final class StorageHandler: Sendable {
   let storage: OpenStorage
   let dispatch: Dispatch
 
@@ -16,11 +18,11 @@ final class Served: Sendable {
   }
 }
 
-/// The storage, for requests in lines and for those of a service manager.
+/// The handlers of requests: lines of clients, and credentials for a service manager.
 ///
 /// Each request restarts the quiet time, delays a replacement of the storage, and is logged.
-struct ServedStorage: Sendable {
-  let lease: Leased<Served>
+struct RequestHandlers: Sendable {
+  let storage: Replaceable<StorageHandler>
   let audit: AuditLog?
   let quiet: QuietWatch
   /// Performed after requests that fail because the storage is unavailable.
@@ -63,10 +65,10 @@ struct ServedStorage: Sendable {
   }
 
   private func perform<Output>(
-    _ request: (Served) async throws(StorageError) -> Output
+    _ request: (StorageHandler) async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
     quiet.note()
-    do throws(StorageError) { return try await lease.use(request) } catch {
+    do throws(StorageError) { return try await storage.use(request) } catch {
       if error.code == .unavailable { unavailable?.request() }
       // Delays after the lease, so that a reload, and the requests that wait for it, do not wait.
       await holdBack(error)
@@ -75,8 +77,8 @@ struct ServedStorage: Sendable {
   }
 }
 
-/// A value with many concurrent users that can be replaced between their uses.
-final class Leased<Value: Sendable>: Sendable {
+/// A value that many requests use at the same time, and that can be replaced between them.
+final class Replaceable<Value: Sendable>: Sendable {
   private struct State {
     var value: Value
     var users = 0

@@ -8,7 +8,7 @@ import Testing
   @Test func `is replaced when the last user has left, and later users get the new one`()
     async throws
   {
-    let leased = Leased(1)
+    let leased = Replaceable(1)
     let (entries, enter) = AsyncStream.makeStream(of: Int.self)
     let (doors, open) = AsyncStream.makeStream(of: Void.self)
     let log = Log()
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `is the new one for all users that came while it was being replaced`() async {
-    let leased = Leased(1)
+    let leased = Replaceable(1)
     let (doors, open) = AsyncStream.makeStream(of: Void.self)
     let (begun, begin) = AsyncStream.makeStream(of: Void.self)
     let replacement = Task {
@@ -60,7 +60,7 @@ import Testing
 
   @Test func `is released by a user that fails`() async throws {
     struct Failure: Error {}
-    let leased = Leased(1)
+    let leased = Replaceable(1)
     await #expect(throws: Failure.self) {
       try await leased.use { _ throws(Failure) in throw Failure() }
     }
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func `is never in use while it is replaced`() async {
-    let leased = Leased(0)
+    let leased = Replaceable(0)
     let users = Users()
     await withTaskGroup { group in
       for _ in 0..<8 {
@@ -98,7 +98,7 @@ import Testing
   }
 }
 
-extension Leased<Int> {
+extension Replaceable<Int> {
   fileprivate func value() async -> Int { await use { value in value } }
 }
 
