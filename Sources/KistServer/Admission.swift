@@ -8,7 +8,7 @@ internal import Synchronization
 /// Admits new connections, and knows all open ones.
 ///
 /// Their number has a limit. At the limit, a new connection evicts (closes) another one: the one
-/// whose client loses least (`EvictionPriority`). So idle connections cannot keep new clients out.
+/// whose client loses least (`EvictionCost`). So idle connections cannot keep new clients out.
 /// A new connection is refused if every other connection has a request in progress. Connections of
 /// other users are always refused, and all connections while the server stops.
 final class Admission: Sendable {
@@ -119,26 +119,25 @@ final class Admission: Sendable {
     state.withLock { $0.admitted[ObjectIdentifier(connection.channel)] = connection }
   }
 
-  /// Evicts the connection with the lowest eviction priority, and returns it.
+  /// Evicts the connection whose client loses least, and returns it.
   ///
   /// Returns `nil` if no connection can be evicted.
   private func evictOne(because reason: StorageError) -> Connection? {
     let all = state.withLock { Array($0.admitted.values) }
     var evictable = all.compactMap { connection in
-      connection.handler.evictionPriority().map { (priority: $0, connection: connection) }
+      connection.handler.evictionCost().map { (cost: $0, connection: connection) }
     }
-    // Usually, connections without a request are evicted first. But on a busy machine, a client may
-    // not have sent its first request when others connect. So if only a few connections (a quarter
-    // of the limit) have no request, they are evicted last.
-    if evictable.count(where: \.priority.isNothing) <= server.maximumConnections / 4 {
+    // Usually, connections that have never sent a request are evicted first. But on a busy machine,
+    // a client may not have sent its first request when others connect. So if at most a quarter of
+    // the limit have never sent one, they are evicted last.
+    if evictable.count(where: \.cost.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
-        if case .nothing(let since) = evictable[index].priority {
-          evictable[index].priority = .firstRequest(since: since)
+        if case .nothing(let since) = evictable[index].cost {
+          evictable[index].cost = .firstRequest(since: since)
         }
       }
     }
-    while let least = evictable.indices.min(by: { evictable[$0].priority < evictable[$1].priority })
-    {
+    while let least = evictable.indices.min(by: { evictable[$0].cost < evictable[$1].cost }) {
       let connection = evictable.remove(at: least).connection
       if connection.evict(because: reason) { return connection }
     }
@@ -193,7 +192,7 @@ extension Logger {
 /// What a client loses if its connection is evicted.
 ///
 /// The smallest loss comes first.
-enum EvictionPriority: Comparable {
+enum EvictionCost: Comparable {
   /// Nothing: the client has sent no request yet.
   case nothing(since: SequenceNumber)
   /// Replies that the client has not read for ten seconds.
@@ -232,10 +231,10 @@ final class SequenceCounter: @unchecked Sendable {
 extension LineHandler {
   private static let timeToRead = TimeAmount.seconds(10)
 
-  /// Returns the eviction priority; `nil` while a request is in progress.
+  /// Returns what the client loses if it is evicted; `nil` while a request is in progress.
   ///
   /// Must be called on the event loop.
-  func evictionPriority(at now: NIODeadline = .now()) -> EvictionPriority? {
+  func evictionCost(at now: NIODeadline = .now()) -> EvictionCost? {
     if isAnswering, !isStreaming { return nil }
     if hasUnreadReplies {
       return unwrittenSince + Self.timeToRead <= now

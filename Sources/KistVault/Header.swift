@@ -104,9 +104,9 @@ extension StoreKeys {
   }
 }
 
-/// A note about the last change of a store, in a file outside of the store.
+/// The number of the last change of a store, in a file outside of the store.
 ///
-/// If the store is behind the note, it was replaced by an older copy.
+/// If the store has a lower number, an older copy replaced it.
 package struct ProgressNote: Equatable, Sendable {
   /// The number of the last change.
   package var sequence: UInt64

@@ -120,7 +120,7 @@ extension Metadata {
   /// Decodes the parts that a save keeps: the time of the first save, and the fields.
   ///
   /// Throws `corrupt` for the metadata of another credential than the one with this key.
-  static func kept(
+  static func preserved(
     decoding bytes: Span<UInt8>, foundBy key: CredentialKey
   ) throws(StorageError) -> (createdAt: Timestamp, fields: Fields?, secretHasFields: Bool) {
     var reader = ByteReader()

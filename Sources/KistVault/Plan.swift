@@ -66,27 +66,27 @@ extension StoreKeys {
     _ nonces: inout Nonces
   ) throws(StorageError) -> Plan<CredentialSummary> {
     let key = request.credential.key
-    let kept = try checkAndReadKept(found, of: key, condition: request.condition, header)
-    if kept?.needsLaterVersion == true { throw .needsLaterVersion }
+    let preserved = try checkAndReadPreserved(found, of: key, condition: request.condition, header)
+    if preserved?.needsLaterVersion == true { throw .needsLaterVersion }
     if request.keep.isEmpty {
       // Passes the credential without copying it.
-      return plan(toStore: request.credential, kept, on: found, header, at: now, &nonces)
+      return plan(toStore: request.credential, preserved, on: found, header, at: now, &nonces)
     }
     let credential = try request.credential(over: summary(of: found, key, header), at: now)
-    return plan(toStore: credential, kept, on: found, header, at: now, &nonces)
+    return plan(toStore: credential, preserved, on: found, header, at: now, &nonces)
   }
 
   private func plan(
-    toStore credential: NewCredential, _ kept: SealedRow.Kept?, on found: FoundRow,
+    toStore credential: NewCredential, _ preserved: SealedRow.Preserved?, on found: FoundRow,
     _ header: Header, at now: Timestamp, _ nonces: inout Nonces
   ) -> Plan<CredentialSummary> {
     var header = header
     header.sequence += 1
     let metadata = Metadata(
-      credential, createdAt: kept?.createdAt ?? now, modifiedAt: now,
-      fields: kept?.fields)
+      credential, createdAt: preserved?.createdAt ?? now, modifiedAt: now,
+      fields: preserved?.fields)
     let row = seal(
-      metadata, credential.secret, kept?.secretFields,
+      metadata, credential.secret, preserved?.secretFields,
       at: RowPlace(tag: found.tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
     let summary = metadata.summary(at: header.lastRevision)
@@ -101,7 +101,7 @@ extension StoreKeys {
   package func plan(
     _ request: DeleteRequest, on found: FoundRow, _ header: Header
   ) throws(StorageError) -> Plan<Bool> {
-    _ = try checkAndReadKept(found, of: request.key, condition: request.condition, header)
+    _ = try checkAndReadPreserved(found, of: request.key, condition: request.condition, header)
     guard let row = found.row else { return Plan(header: header, answer: false) }
     var header = header
     header.sequence += 1
@@ -143,13 +143,14 @@ extension StoreKeys {
       .summary(at: header.epoch.revision(of: row.place.sequence))
   }
 
-  /// Checks the condition of a change, and returns the parts of the row that a save keeps.
+  /// Checks the condition of a change, and returns what every save preserves: the time of creation
+  /// and the fields of later versions.
   ///
   /// Throws if the row is not authentic, or is of another credential, so that such a row is never
   /// overwritten.
-  private func checkAndReadKept(
+  private func checkAndReadPreserved(
     _ found: FoundRow, of key: CredentialKey, condition: Condition, _ header: Header
-  ) throws(StorageError) -> SealedRow.Kept? {
+  ) throws(StorageError) -> SealedRow.Preserved? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
     guard let row = found.row else { return nil }
     // The header counts no rows, but a row exists. So the header and the row do not belong

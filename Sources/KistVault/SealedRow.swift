@@ -15,7 +15,7 @@ package struct SealedRow: Equatable, Sendable {
   }
 
   /// The parts of a row that a save keeps when it replaces the row.
-  struct Kept: Sendable {
+  struct Preserved: Sendable {
     let createdAt: Timestamp
     /// The fields stored with the metadata.
     let fields: Fields?
@@ -122,17 +122,19 @@ extension StoreKeys {
   /// Throws `corrupt` when the row is not authentic, or is that of another credential.
   func authenticate(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey
-  ) throws(StorageError) -> SealedRow.Kept {
-    let kept = try metadataSeal.open(metadata, at: place)
-      .withBytes { bytes throws(StorageError) in try Metadata.kept(decoding: bytes, foundBy: key) }
+  ) throws(StorageError) -> SealedRow.Preserved {
+    let preserved = try metadataSeal.open(metadata, at: place)
+      .withBytes { bytes throws(StorageError) in
+        try Metadata.preserved(decoding: bytes, foundBy: key)
+      }
     var secretFields: Fields?
-    if kept.secretHasFields {
+    if preserved.secretHasFields {
       (_, secretFields) = try openSecret(secret, hasFields: true, at: place)
     } else {
       try secretSeal.authenticate(secret, at: place)
     }
-    return SealedRow.Kept(
-      createdAt: kept.createdAt, fields: kept.fields, secretFields: secretFields)
+    return SealedRow.Preserved(
+      createdAt: preserved.createdAt, fields: preserved.fields, secretFields: secretFields)
   }
 
   /// Returns the hash of a row.

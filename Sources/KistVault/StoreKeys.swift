@@ -45,7 +45,8 @@ package enum StoreFormat {
     case names = 5
     /// The hash chain of the audit log, which links each block of lines to the block before it.
     case chain = 6
-    /// The note about the last change, in a file outside of the store.
+    /// The number of the last change, in a file outside of the store. It shows that an older copy
+    /// replaced the store.
     case progress = 7
   }
 

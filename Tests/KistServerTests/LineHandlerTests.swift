@@ -89,15 +89,15 @@ import Testing
   @Test func `is nothing before a request, absent during it, and then place`()
     throws
   {
-    #expect(handler.evictionPriority() == .nothing(since: 1))
+    #expect(handler.evictionCost() == .nothing(since: 1))
     try channel.writeInbound(ByteBuffer(string: "a"))
-    #expect(handler.evictionPriority() == .nothing(since: 1), "an unfinished line is not a request")
+    #expect(handler.evictionCost() == .nothing(since: 1), "an unfinished line is not a request")
     try channel.writeInbound(ByteBuffer(string: "\n"))
-    #expect(handler.evictionPriority() == nil)
+    #expect(handler.evictionCost() == nil)
     Task.immediate { [handler] in await handler.run({ $0 }, whenRefused: { _ in }) }
-    #expect(handler.evictionPriority() == .idle(since: 2))
+    #expect(handler.evictionCost() == .idle(since: 2))
     try channel.writeInbound(ByteBuffer(string: "b\nc"))
-    #expect(handler.evictionPriority() == .idle(since: 3))
+    #expect(handler.evictionCost() == .idle(since: 3))
   }
 
   @Test func `is replies while the client may be reading them, then neglectedReplies`() throws {
@@ -106,19 +106,19 @@ import Testing
     let before = NIODeadline.now()
     try channel.writeInbound(ByteBuffer(string: "a\n"))
     let after = NIODeadline.now()
-    guard case .replies(let since) = handler.evictionPriority(at: after) else {
+    guard case .replies(let since) = handler.evictionCost(at: after) else {
       Issue.record("not replies")
       return
     }
     #expect((before...after).contains(since))
-    #expect(handler.evictionPriority(at: since + .seconds(10)) == .neglectedReplies(since: since))
+    #expect(handler.evictionCost(at: since + .seconds(10)) == .neglectedReplies(since: since))
     sink.promise?.succeed()
-    #expect(handler.evictionPriority() == .idle(since: 2))
+    #expect(handler.evictionCost() == .idle(since: 2))
   }
 
   @Test func `is lowest before a request, and highest while the client reads`() {
     let now = NIODeadline.now()
-    let priorities: [EvictionPriority] = [
+    let priorities: [EvictionCost] = [
       .nothing(since: 7), .nothing(since: 8), .neglectedReplies(since: now),
       .neglectedReplies(since: now + .seconds(1)), .idle(since: 1), .idle(since: 2),
       .replies(since: now),
