@@ -12,7 +12,7 @@ extension Keyring {
       }
       try request.condition.check(against: items.first?.summary.revision)
       let now = options.now()
-      let credential = try request.credential(over: items.first?.summary, at: now)
+      let credential = try request.credential(keepingPartsOf: items.first?.summary, at: now)
       let bookkeeping = Bookkeeping(
         credential, after: items.first, revision: nextRevision(), at: now)
       let path = try await begun(with: provider) {

@@ -10,7 +10,7 @@ internal import Synchronization
 /// Their number has a limit. At the limit, a new connection evicts (closes) another one: the one
 /// whose client loses least (`EvictionCost`). So idle connections cannot keep new clients out.
 /// A new connection is refused if every other connection has a request in progress. Connections of
-/// other users are always refused, and all connections while the server stops.
+/// other users are always refused. While the server shuts down, it refuses every new connection.
 final class Admission: Sendable {
   private struct State {
     var isStopping = false

@@ -236,8 +236,8 @@ final class BytePlaces: Sendable {
   /// none.
   ///
   /// Clients without a group are evicted first. The only connection of a group is not evicted for a
-  /// client of another group before `crowdedDeadline`. systemd takes the bytes before an early close
-  /// as the complete credential.
+  /// client of another group before `crowdedDeadline`: after an early close, systemd would use the
+  /// bytes that it has received as the complete credential.
   private func evictable(among places: [Place], for group: String?) -> Int? {
     var counts = [group: 1]
     for place in places { counts[place.group, default: 0] += 1 }

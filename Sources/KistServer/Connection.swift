@@ -122,8 +122,8 @@ extension WipedBytes {
 extension ByteBuffer {
   /// Overwrites the readable bytes in memory.
   ///
-  /// Nothing may use the bytes afterwards. NIO may still refer to the memory of this buffer. So a
-  /// write through `ByteBuffer` would change a copy, and leave the original bytes in memory.
+  /// Do not use the bytes after this call. This function writes to the memory itself: if NIO still has
+  /// a reference to the buffer, a write through `ByteBuffer` would only change a copy.
   func wipe() {
     unsafe withUnsafeReadableBytes { bytes in
       guard let start = bytes.baseAddress else { return }

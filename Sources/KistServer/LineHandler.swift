@@ -180,7 +180,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   // MARK: - Writing
 
-  /// Returns an empty buffer with space for nearly every reply.
+  /// Returns an empty buffer that is large enough for nearly every reply.
   private static func emptyReplyBuffer() -> WipedBytes { WipedBytes(capacity: 1024) }
 
   /// Writes the replies to the socket directly.

@@ -28,7 +28,7 @@ package struct Server: Sendable {
   /// Decides which peers are served.
   package var admits: @Sendable (Peer) -> Bool = Peer.isOwnUser
   /// Called for each connection that is refused or evicted while the server runs, and for each line
-  /// that is too long or has no end.
+  /// that is too long or does not end with a newline.
   package var whenRefused: @Sendable (Peer, Refusal) -> Void = { _, _ in }
   /// Called once, as soon as the server is ready to answer requests.
   package var whenServing: @Sendable () -> Void = {}
@@ -154,7 +154,7 @@ package struct Heartbeat: Sendable {
 /// A connection that the server refused or evicted, or a line that it did not accept.
 package enum Refusal: Sendable {
   case connection(StorageError)
-  /// A line that is too long or has no end.
+  /// A line that is too long or does not end with a newline.
   case line(StorageError)
 }
 

@@ -13,7 +13,7 @@ final class WatchStream: @unchecked Sendable {
   private var sending: Task<Void, Never>?
   private var whenWritable: CheckedContinuation<Void, Never>?
   private var isCancelled = false
-  private(set) var isUnderWay = false
+  private(set) var hasBegun = false
 
   init(_ next: @escaping NextLine, on handler: LineHandler) {
     self.next = next
@@ -21,7 +21,7 @@ final class WatchStream: @unchecked Sendable {
   }
 
   func begin() {
-    isUnderWay = true
+    hasBegun = true
     sending = Task.immediate(executorPreference: handler.executor) {
       do throws(StorageError) {
         while !isCancelled, let line = try await next() {
@@ -62,7 +62,7 @@ extension LineHandler {
     inputHasEnded = true
   }
 
-  var isStreaming: Bool { stream?.isUnderWay ?? false }
+  var isStreaming: Bool { stream?.hasBegun ?? false }
 
   /// Ends the watch stream.
   ///

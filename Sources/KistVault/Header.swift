@@ -115,7 +115,7 @@ package struct ProgressNote: Equatable, Sendable {
 
   package init(sequence: UInt64, time: Timestamp) { (self.sequence, self.time) = (sequence, time) }
 
-  /// The sequence that `kistd rekey` notes for the store that it replaces.
+  /// The sequence in the note of a store that `kistd rekey` has replaced.
   ///
   /// It is greater than any real sequence, so every copy of that store counts as older.
   package static let replaced = UInt64.max

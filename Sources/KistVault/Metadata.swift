@@ -159,12 +159,12 @@ package struct Fields: Equatable, Sendable {
   static let mostBytes = 32_768
   /// The bit in a field's tag that marks the field as critical.
   ///
-  /// Versions that do not know such a field must not save over the credential.
+  /// A version that does not know such a field must not overwrite the credential.
   private static let criticalBit: UInt32 = 1 << 31
 
   /// The tag, size and value of each field, ordered by tag.
   package let bytes: Secret
-  /// Whether this version must not save over the credential.
+  /// Whether this version must not overwrite the credential.
   let needsLaterVersion: Bool
 
   /// Reads fields up to the end of the bytes; throws `corrupt` if there is none, or one is

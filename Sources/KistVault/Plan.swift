@@ -72,7 +72,8 @@ extension StoreKeys {
       // Passes the credential without copying it.
       return plan(toStore: request.credential, preserved, on: found, header, at: now, &nonces)
     }
-    let credential = try request.credential(over: summary(of: found, key, header), at: now)
+    let credential = try request.credential(
+      keepingPartsOf: summary(of: found, key, header), at: now)
     return plan(toStore: credential, preserved, on: found, header, at: now, &nonces)
   }
 
@@ -87,7 +88,7 @@ extension StoreKeys {
       fields: preserved?.fields)
     let row = seal(
       metadata, credential.secret, preserved?.secretFields,
-      at: RowPlace(tag: found.tag, sequence: header.sequence), &nonces)
+      at: RowIdentity(tag: found.tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
     let summary = metadata.summary(at: header.lastRevision)
     return Plan(
@@ -139,8 +140,8 @@ extension StoreKeys {
     of found: FoundRow, _ key: CredentialKey, _ header: Header
   ) throws(StorageError) -> CredentialSummary? {
     guard let row = found.row else { return nil }
-    return try openMetadata(row.metadata.span, at: row.place, foundBy: key)
-      .summary(at: header.epoch.revision(of: row.place.sequence))
+    return try openMetadata(row.metadata.span, at: row.identity, foundBy: key)
+      .summary(at: header.epoch.revision(of: row.identity.sequence))
   }
 
   /// Checks the condition of a change, and returns what every save preserves: the time of creation
@@ -151,12 +152,12 @@ extension StoreKeys {
   private func checkAndReadPreserved(
     _ found: FoundRow, of key: CredentialKey, condition: Condition, _ header: Header
   ) throws(StorageError) -> SealedRow.Preserved? {
-    try condition.check(against: found.row.map { header.epoch.revision(of: $0.place.sequence) })
+    try condition.check(against: found.row.map { header.epoch.revision(of: $0.identity.sequence) })
     guard let row = found.row else { return nil }
     // The header counts no rows, but a row exists. So the header and the row do not belong
     // together.
     if header.count == 0 { throw .wrongRows }
-    return try authenticate(row.metadata.span, row.secret.span, at: row.place, foundBy: key)
+    return try authenticate(row.metadata.span, row.secret.span, at: row.identity, foundBy: key)
   }
 }
 

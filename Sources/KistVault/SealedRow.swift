@@ -3,15 +3,15 @@ internal import KistSodium
 
 /// A row: a credential as stored in the file.
 package struct SealedRow: Equatable, Sendable {
-  /// The place to which both sealed parts are bound.
-  package var place: RowPlace
+  /// The identity to which both sealed parts are bound.
+  package var identity: RowIdentity
   /// The sealed metadata.
   package var metadata: [UInt8]
   /// The sealed secret.
   package var secret: [UInt8]
 
-  package init(place: RowPlace, metadata: [UInt8], secret: [UInt8]) {
-    (self.place, self.metadata, self.secret) = (place, metadata, secret)
+  package init(identity: RowIdentity, metadata: [UInt8], secret: [UInt8]) {
+    (self.identity, self.metadata, self.secret) = (identity, metadata, secret)
   }
 
   /// The parts of a row that a save keeps when it replaces the row.
@@ -22,7 +22,7 @@ package struct SealedRow: Equatable, Sendable {
     /// The fields sealed with the secret.
     let secretFields: Fields?
 
-    /// Whether this version must not save over the credential.
+    /// Whether this version must not overwrite the credential.
     var needsLaterVersion: Bool {
       fields?.needsLaterVersion == true || secretFields?.needsLaterVersion == true
     }
@@ -44,7 +44,7 @@ package struct OpenedRow {
 extension StoreKeys {
   /// Seals a row; `fields` are sealed together with the secret.
   package func seal(
-    _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at place: RowPlace,
+    _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at identity: RowIdentity,
     _ nonces: inout Nonces
   ) -> SealedRow {
     var metadata = metadata
@@ -53,65 +53,66 @@ extension StoreKeys {
     secret.withBytes { secretBytes.append($0) }
     if let fields { secretBytes.appendWithSize(fields) }
     return SealedRow(
-      place: place,
-      metadata: metadataSeal.seal(metadata.encoded(), at: place, nonce: nonces.next()),
-      secret: secretSeal.seal(secretBytes, at: place, nonce: nonces.next()))
+      identity: identity,
+      metadata: metadataSeal.seal(metadata.encoded(), at: identity, nonce: nonces.next()),
+      secret: secretSeal.seal(secretBytes, at: identity, nonce: nonces.next()))
   }
 
   /// Opens the credential in a row that was found by its service and account.
   ///
-  /// Throws `corrupt` if the row is not authentic at this place, is malformed, exceeds a limit, or
+  /// Throws `corrupt` if the row is not authentic with this identity, is malformed, exceeds a limit, or
   /// belongs to another credential.
   package func openCredential(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity,
+    foundBy key: CredentialKey,
     in epoch: Epoch
   ) throws(StorageError) -> Credential {
-    let metadata = try openMetadata(metadata, at: place, foundBy: key)
-    let (secret, _) = try openSecret(secret, hasFields: metadata.secretHasFields, at: place)
+    let metadata = try openMetadata(metadata, at: identity, foundBy: key)
+    let (secret, _) = try openSecret(secret, hasFields: metadata.secretHasFields, at: identity)
     return Credential(
-      summary: metadata.summary(at: epoch.revision(of: place.sequence)), secret: secret)
+      summary: metadata.summary(at: epoch.revision(of: identity.sequence)), secret: secret)
   }
 
   /// Opens the metadata of a row.
   ///
-  /// Throws `corrupt` if the row is not authentic at this place, is malformed, exceeds a limit, or
+  /// Throws `corrupt` if the row is not authentic with this identity, is malformed, exceeds a limit, or
   /// belongs to another credential.
   ///
   /// - Parameter key: the service and the account by which the row was found; without them, the
   ///   tags of the row are checked.
   package func openMetadata(
-    _ sealed: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey? = nil
+    _ sealed: Span<UInt8>, at identity: RowIdentity, foundBy key: CredentialKey? = nil
   ) throws(StorageError) -> Metadata {
-    let metadata = try metadataSeal.open(sealed, at: place)
+    let metadata = try metadataSeal.open(sealed, at: identity)
       .withBytes { bytes throws(StorageError) in
         try Metadata(decoding: bytes, foundBy: key)
       }
-    guard key != nil || tag(of: metadata.key) == place.tag else { throw .anotherCredential }
+    guard key != nil || tag(of: metadata.key) == identity.tag else { throw .anotherCredential }
     return metadata
   }
 
   /// Opens only the service and the account of a row, even if other parts exceed the limits.
   package func openCredentialKey(
-    _ sealed: Span<UInt8>, at place: RowPlace
+    _ sealed: Span<UInt8>, at identity: RowIdentity
   ) throws(StorageError) -> CredentialKey {
-    try metadataSeal.open(sealed, at: place)
+    try metadataSeal.open(sealed, at: identity)
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
   /// Opens the secret of a row; throws `corrupt` if it is not authentic or exceeds the limits.
   package func openSecret(
-    _ sealed: Span<UInt8>, of metadata: consuming Metadata, at place: RowPlace
+    _ sealed: Span<UInt8>, of metadata: consuming Metadata, at identity: RowIdentity
   ) throws(StorageError) -> OpenedRow {
-    let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, at: place)
+    let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, at: identity)
     return OpenedRow(
-      metadata: metadata, secret: secret, secretFields: fields, sequence: place.sequence)
+      metadata: metadata, secret: secret, secretFields: fields, sequence: identity.sequence)
   }
 
   /// Opens the secret of a row, and the fields that are sealed with it.
   private func openSecret(
-    _ sealed: Span<UInt8>, hasFields: Bool, at place: RowPlace
+    _ sealed: Span<UInt8>, hasFields: Bool, at identity: RowIdentity
   ) throws(StorageError) -> (Secret, Fields?) {
-    var bytes = try secretSeal.open(sealed, at: place)
+    var bytes = try secretSeal.open(sealed, at: identity)
     let fields = hasFields ? try bytes.removeFields() : nil
     guard bytes.count <= Limits.secret else { throw .beyondLimits }
     return (Secret(bytes), fields)
@@ -121,17 +122,18 @@ extension StoreKeys {
   ///
   /// Throws `corrupt` when the row is not authentic, or is that of another credential.
   func authenticate(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, foundBy key: CredentialKey
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity,
+    foundBy key: CredentialKey
   ) throws(StorageError) -> SealedRow.Preserved {
-    let preserved = try metadataSeal.open(metadata, at: place)
+    let preserved = try metadataSeal.open(metadata, at: identity)
       .withBytes { bytes throws(StorageError) in
         try Metadata.preserved(decoding: bytes, foundBy: key)
       }
     var secretFields: Fields?
     if preserved.secretHasFields {
-      (_, secretFields) = try openSecret(secret, hasFields: true, at: place)
+      (_, secretFields) = try openSecret(secret, hasFields: true, at: identity)
     } else {
-      try secretSeal.authenticate(secret, at: place)
+      try secretSeal.authenticate(secret, at: identity)
     }
     return SealedRow.Preserved(
       createdAt: preserved.createdAt, fields: preserved.fields, secretFields: secretFields)
@@ -142,15 +144,18 @@ extension StoreKeys {
   /// It covers the tags, the sequence, and the last 16 bytes of both sealed parts, which
   /// authenticate these parts.
   package func hash(of row: SealedRow) -> RowSum {
-    hash(row.metadata.span, row.secret.span, at: row.place)
+    hash(row.metadata.span, row.secret.span, at: row.identity)
   }
 
-  /// Returns the hash of a row, from the last 16 bytes or more of each of its sealed parts.
-  func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace) -> RowSum {
+  /// Returns the hash of a row.
+  ///
+  /// The hash covers only the last 16 bytes of each sealed part. So the caller may pass the whole
+  /// part, or only its end.
+  func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity) -> RowSum {
     var bytes = WipedBytes(capacity: 72)
-    bytes.append(place.tag.service.bytes.span)
-    bytes.append(place.tag.key.bytes.span)
-    bytes.append(littleEndian: place.sequence)
+    bytes.append(identity.tag.service.bytes.span)
+    bytes.append(identity.tag.key.bytes.span)
+    bytes.append(littleEndian: identity.sequence)
     bytes.append(metadata.extracting(last: SymmetricKey.tagSize))
     bytes.append(secret.extracting(last: SymmetricKey.tagSize))
     return bytes.withBytes { RowSum(of: $0, under: sumKey) }
@@ -159,10 +164,10 @@ extension StoreKeys {
 
 /// Seals and opens one part of rows: the metadata or the secret.
 ///
-/// It binds this part to the place of its row.
+/// It binds this part to the identity of its row.
 struct RowSeal: Sendable {
   private let key: SymmetricKey
-  /// The associated data without the place of a row.
+  /// The associated data without the identity of a row.
   private let template: InlineArray<68, UInt8>
 
   init(_ part: StoreFormat.Part, key: SymmetricKey, storeID: [UInt8]) {
@@ -172,15 +177,15 @@ struct RowSeal: Sendable {
   }
 
   /// Pads and seals the bytes.
-  func seal(_ bytes: consuming WipedBytes, at place: RowPlace, nonce: [UInt8]) -> [UInt8] {
+  func seal(_ bytes: consuming WipedBytes, at identity: RowIdentity, nonce: [UInt8]) -> [UInt8] {
     bytes.pad()
-    let associatedData = associatedData(at: place)
+    let associatedData = associatedData(at: identity)
     return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Opens the bytes and removes the padding; throws `corrupt` if the bytes are not authentic.
-  func open(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) -> WipedBytes {
-    let associatedData = associatedData(at: place)
+  func open(_ sealed: Span<UInt8>, at identity: RowIdentity) throws(StorageError) -> WipedBytes {
+    let associatedData = associatedData(at: identity)
     guard var bytes = key.open(sealed, for: associatedData.span) else { throw .unauthenticRow }
     try bytes.unpad()
     return bytes
@@ -189,18 +194,19 @@ struct RowSeal: Sendable {
   /// Throws `corrupt` if the bytes are not authentic.
   ///
   /// Does not decrypt them.
-  func authenticate(_ sealed: Span<UInt8>, at place: RowPlace) throws(StorageError) {
-    let associatedData = associatedData(at: place)
+  func authenticate(_ sealed: Span<UInt8>, at identity: RowIdentity) throws(StorageError) {
+    let associatedData = associatedData(at: identity)
     guard key.isAuthentic(sealed, for: associatedData.span) else { throw .unauthenticRow }
   }
 
-  private func associatedData(at place: RowPlace) -> InlineArray<68, UInt8> {
+  private func associatedData(at identity: RowIdentity) -> InlineArray<68, UInt8> {
     var bytes = template
     var span = bytes.mutableSpan
     var raw = unsafe span.mutableBytes
-    raw.storeBytes(of: place.tag.service.bytes, toByteOffset: 28, as: InlineArray<16, UInt8>.self)
-    raw.storeBytes(of: place.tag.key.bytes, toByteOffset: 44, as: InlineArray<16, UInt8>.self)
-    raw.storeBytes(of: place.sequence.littleEndian, toByteOffset: 60, as: UInt64.self)
+    raw.storeBytes(
+      of: identity.tag.service.bytes, toByteOffset: 28, as: InlineArray<16, UInt8>.self)
+    raw.storeBytes(of: identity.tag.key.bytes, toByteOffset: 44, as: InlineArray<16, UInt8>.self)
+    raw.storeBytes(of: identity.sequence.littleEndian, toByteOffset: 60, as: UInt64.self)
     return bytes
   }
 }

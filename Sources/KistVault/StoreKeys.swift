@@ -9,13 +9,12 @@ package import KistSodium
 // - *Tag*: a keyed hash of names, by which the store finds rows.
 // - *Address*: the number of a row in the table.
 // - *Sequence*: the number of a change. Each change of the store has the next number.
-// - *Place*: the identity of a row: its tags, and the sequence of the change that wrote it. It is not
-//   the location of the row, which is its address.
+// - *Identity* of a row: its tags, and the sequence of the change that wrote it.
 // - *Header*: data about the whole store, such as the number of rows and the sum of their hashes.
-//   It reveals missing and replaced rows.
+//   With it, kist detects missing and replaced rows.
 // - *Associated data*: not encrypted, but authenticated with sealed data. If it differs, the sealed
 //   data does not open. So sealed data opens only in its own store and as its own kind of data, and
-//   a row only at its own place.
+//   a row only with its own identity.
 // - *Fields*: data of a credential that a later version of kist added. Each field begins with a
 //   *field tag*, which is the number of its kind, and not a hash.
 

@@ -15,7 +15,7 @@ import Testing
     let plan = try vault.save(credential)
     let row = try #require(vault.rows[.sample])
     #expect(plan.writes == [.putRow(row, at: 9)])
-    #expect(row.place == RowPlace(tag: vault.keys.tag(of: .sample), sequence: 1))
+    #expect(row.identity == RowIdentity(tag: vault.keys.tag(of: .sample), sequence: 1))
     #expect(vault.header.sequence == 1 && vault.header.count == 1)
     let opened = try vault.open(row)
     #expect(opened.secret == credential.secret)
@@ -112,7 +112,7 @@ import Testing
       switch self {
       case .metadata: vault.rows[.sample]?.metadata[30] ^= 1
       case .secret: vault.rows[.sample]?.secret[30] ^= 1
-      case .sequence: vault.rows[.sample]?.place.sequence += 1
+      case .sequence: vault.rows[.sample]?.identity.sequence += 1
       case .otherStore:
         var other = try Vault(storeID: Array(1..<17))
         try other.save()
@@ -152,7 +152,7 @@ import Testing
     vault.header.sequence = 1
     let row = vault.keys.seal(
       metadata, Secret(utf8: "old"), isOfSecret ? fields : nil,
-      at: RowPlace(tag: vault.keys.tag(of: .sample), sequence: 1), &vault.nonces)
+      at: RowIdentity(tag: vault.keys.tag(of: .sample), sequence: 1), &vault.nonces)
     vault.header.replaceRow(nil, with: vault.keys.hash(of: row))
     vault.rows[.sample] = row
     if isCritical {

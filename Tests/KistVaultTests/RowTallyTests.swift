@@ -36,12 +36,12 @@ import Testing
   @Test func `refuses a row at an address where no lookup finds it`() async throws {
     let vault = try Self.vault()
     let row = try #require(vault.rows.values.first)
-    let range = RowAddresses.of(row.place.tag)
+    let range = RowAddresses.of(row.identity.tag)
     for address in [range.lowerBound - 1, range.upperBound + 1] {
       await expect(.corrupt) {
         var tally = RowTally(vault.keys)
         try tally.verify(
-          row.metadata.span, row.secret.span, at: row.place, address: address, in: vault.header)
+          row.metadata.span, row.secret.span, at: row.identity, address: address, in: vault.header)
       }
     }
   }
@@ -49,19 +49,19 @@ import Testing
   @Test func `refuses rows that are not in the order of their addresses`() async throws {
     let vault = try Self.vault()
     let row = try #require(vault.rows.values.first)
-    let range = RowAddresses.of(row.place.tag)
+    let range = RowAddresses.of(row.identity.tag)
     for second in [range.lowerBound, range.lowerBound + 1] {
       var tally = RowTally(vault.keys)
       try tally.verify(
-        row.metadata.span, row.secret.span, at: row.place, address: range.lowerBound + 1,
+        row.metadata.span, row.secret.span, at: row.identity, address: range.lowerBound + 1,
         in: vault.header)
       await expect(.corrupt) { [tally] in
         var tally = tally
         try tally.verify(
-          row.metadata.span, row.secret.span, at: row.place, address: second, in: vault.header)
+          row.metadata.span, row.secret.span, at: row.identity, address: second, in: vault.header)
       }
       let isFound = tally.add(
-        row.metadata.span, row.secret.span, at: row.place, address: second, expectsOrder: false)
+        row.metadata.span, row.secret.span, at: row.identity, address: second, expectsOrder: false)
       #expect(isFound)
     }
   }
@@ -69,12 +69,12 @@ import Testing
   @Test func `refuses a row of a change that the header does not count`() async throws {
     let vault = try Self.vault()
     var row = try #require(vault.rows.values.first)
-    row.place.sequence = vault.header.sequence + 1
+    row.identity.sequence = vault.header.sequence + 1
     await expect(.corrupt) { [row] in
       var tally = RowTally(vault.keys)
       try tally.verify(
-        row.metadata.span, row.secret.span, at: row.place,
-        address: RowAddresses.of(row.place.tag).lowerBound, in: vault.header)
+        row.metadata.span, row.secret.span, at: row.identity,
+        address: RowAddresses.of(row.identity.tag).lowerBound, in: vault.header)
     }
   }
 

@@ -49,19 +49,19 @@ struct Vault {
   }
 
   func open(_ row: SealedRow) throws(StorageError) -> OpenedRow {
-    let metadata = try keys.openMetadata(row.metadata.span, at: row.place)
-    return try keys.openSecret(row.secret.span, of: metadata, at: row.place)
+    let metadata = try keys.openMetadata(row.metadata.span, at: row.identity)
+    return try keys.openSecret(row.secret.span, of: metadata, at: row.identity)
   }
 
   /// Adds the rows in the order of their addresses; returns whether each is where it is found.
   func tally(_ rows: [SealedRow]? = nil) -> RowTally {
     var tally = RowTally(keys)
     let rows = (rows ?? Array(self.rows.values)).map { row in
-      (row, RowAddresses.of(row.place.tag).lowerBound)
+      (row, RowAddresses.of(row.identity.tag).lowerBound)
     }
     for (row, address) in rows.sorted(by: { $0.1 < $1.1 }) {
       let isFound = tally.add(
-        row.metadata.span, row.secret.span, at: row.place, address: address)
+        row.metadata.span, row.secret.span, at: row.identity, address: address)
       #expect(isFound)
     }
     return tally

@@ -72,7 +72,7 @@ private struct Vectors: Decodable {
 
   @Test func `rows are sealed to the bytes of the vectors, and opened again`() throws {
     for vector in vectors.rows + [vectors.extended] {
-      let place = RowPlace(tag: keys.tag(of: vector.key), sequence: vector.sequence)
+      let identity = RowIdentity(tag: keys.tag(of: vector.key), sequence: vector.sequence)
       let metadata = Metadata(
         key: vector.key, label: vector.label, attributes: Attributes(vector.attributes),
         createdAt: try #require(Timestamp(secondsSinceEpoch: vector.createdAt)),
@@ -81,12 +81,12 @@ private struct Vectors: Decodable {
         fields: try fields(vector.fields), secretHasFields: vector.secretFields != nil)
       let secret = Secret(copying: bytes(vector.secretHex))
       var nonces = Nonces(bytes(vector.metadataNonce) + bytes(vector.secretNonce))
-      let row = keys.seal(metadata, secret, try fields(vector.secretFields), at: place, &nonces)
+      let row = keys.seal(metadata, secret, try fields(vector.secretFields), at: identity, &nonces)
       let message = copy(metadata.encoded())
       #expect(message == bytes(vector.metadataMessage))
       #expect(row.metadata == bytes(vector.metadata) && row.secret == bytes(vector.secret))
-      #expect(try keys.openMetadata(row.metadata.span, at: place) == metadata)
-      let opened = try keys.openSecret(row.secret.span, of: metadata, at: place)
+      #expect(try keys.openMetadata(row.metadata.span, at: identity) == metadata)
+      let opened = try keys.openSecret(row.secret.span, of: metadata, at: identity)
       #expect(opened.secret == secret)
       #expect(try opened.secretFields == fields(vector.secretFields))
       #expect(copy(keys.hash(of: row)) == bytes(vector.hash))
@@ -102,12 +102,12 @@ private struct Vectors: Decodable {
       slots: KeySlot.hash(of: slots, storeID: keys.storeID))
     header.sequence = vectors.header.sequence
     for vector in vectors.rows {
-      let place = RowPlace(tag: keys.tag(of: vector.key), sequence: vector.sequence)
+      let identity = RowIdentity(tag: keys.tag(of: vector.key), sequence: vector.sequence)
       header.replaceRow(
         nil,
         with: keys.hash(
           of: SealedRow(
-            place: place, metadata: bytes(vector.metadata), secret: bytes(vector.secret))))
+            identity: identity, metadata: bytes(vector.metadata), secret: bytes(vector.secret))))
     }
     #expect(copy(header.sum) == bytes(vectors.sum))
     #expect(header.slots == bytes(vectors.header.slotsHash))

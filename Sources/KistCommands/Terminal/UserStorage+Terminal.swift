@@ -22,7 +22,7 @@ extension UserStorage {
     let found = try await findAll(CredentialQuery(service: key.service, account: key.account))
     let stored = found.first { $0.key == key }
     try request.condition.check(against: stored?.revision)
-    _ = try request.credential(over: stored, at: now)
+    _ = try request.credential(keepingPartsOf: stored, at: now)
     return stored
   }
 

@@ -48,7 +48,7 @@ private final class InMemory: Sendable {
       let current = state.credentials[key]?.summary
       try request.condition.check(against: current?.revision)
       let moment = now()
-      let credential = try request.credential(over: current, at: moment)
+      let credential = try request.credential(keepingPartsOf: current, at: moment)
       state.sequence += 1
       let summary = CredentialSummary(
         of: credential, createdAt: current?.createdAt ?? moment, modifiedAt: moment,

@@ -24,7 +24,7 @@ extension SaveRequest {
   /// Throws `tooLarge` if it exceeds a limit with the kept attributes. A storage calls this in the
   /// step in which it saves.
   public func credential(
-    over stored: CredentialSummary?, at now: Timestamp
+    keepingPartsOf stored: CredentialSummary?, at now: Timestamp
   ) throws(StorageError) -> NewCredential {
     guard let stored, !keep.isEmpty else { return credential }
     var credential = credential

@@ -32,7 +32,7 @@ extension Database {
 struct ReachedRow {
   let address: Int64
   /// `nil` where the columns do not contain tags.
-  let place: RowPlace?
+  let identity: RowIdentity?
   /// Whether both tags are blobs of the right size; a lookup finds no others.
   let isPlaced: Bool
   /// Whether the row was read in the order of the table.
@@ -112,7 +112,7 @@ extension Database {
           return .enough
         }
         end = row.address
-        guard row.place != nil else { return .more }
+        guard row.identity != nil else { return .more }
         do throws(StorageError) { try body(row) } catch { failure = error }
         return failure == nil ? .more : .enough
       }
@@ -128,9 +128,9 @@ extension ReachedRow {
     address = columns.integer(0)
     if let service = Tag(columns.blob(1).span), let key = Tag(columns.blob(2).span) {
       let sequence = UInt64(bitPattern: columns.integer(3))
-      place = RowPlace(tag: RowTag(service: service, key: key), sequence: sequence)
+      identity = RowIdentity(tag: RowTag(service: service, key: key), sequence: sequence)
     } else {
-      place = nil
+      identity = nil
     }
     isPlaced = (try? columns.tag(1)) != nil && (try? columns.tag(2)) != nil
     self.isInOrder = isInOrder

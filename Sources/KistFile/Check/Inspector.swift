@@ -141,7 +141,7 @@ struct RowInspection {
   /// Identifies a row, however it was reached.
   private struct Mark: Hashable {
     let address: Int64
-    let place: RowPlace
+    let identity: RowIdentity
   }
 
   init(keys: StoreKeys?, _ header: Header?) {
@@ -154,40 +154,40 @@ struct RowInspection {
   mutating func inspect(
     _ row: ReachedRow, _ keep: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
-    guard let place = row.place else {
+    guard let identity = row.identity else {
       found += 1
       unnamed += 1
       return
     }
-    guard seen.insert(Mark(address: row.address, place: place)).inserted else { return }
+    guard seen.insert(Mark(address: row.address, identity: identity)).inserted else { return }
     found += 1
     let sealedSecret = row.secret ?? []
     let isFound = tally.add(
-      row.metadata.span, sealedSecret.span, at: place, address: row.address,
+      row.metadata.span, sealedSecret.span, at: identity, address: row.address,
       expectsOrder: row.isInOrder)
     if !row.isPlaced || !isFound { isOutOfOrder = true }
     guard let keys else { return }
     let metadata: Metadata
     do throws(StorageError) {
-      metadata = try keys.openMetadata(row.metadata.span, at: place)
-    } catch { return noteUnreadable(row, place, keys, error) }
+      metadata = try keys.openMetadata(row.metadata.span, at: identity)
+    } catch { return noteUnreadable(row, identity, keys, error) }
     guard row.secret != nil else {
       return named.append((metadata.key, "its secret is on a damaged page"))
     }
     let opened: OpenedRow
     do throws(StorageError) {
-      opened = try keys.openSecret(sealedSecret.span, of: metadata, at: place)
+      opened = try keys.openSecret(sealedSecret.span, of: metadata, at: identity)
     } catch {
       let fault =
         error == .beyondLimits ? "is longer than kist allows" : "fails authentication"
       return named.append((metadata.key, "its secret \(fault)"))
     }
-    if place.sequence == 0 || place.sequence > lastSequence {
+    if identity.sequence == 0 || identity.sequence > lastSequence {
       named.append((metadata.key, "its change number is invalid"))
-    } else if !sequences.insert(place.sequence).inserted {
+    } else if !sequences.insert(identity.sequence).inserted {
       named.append((metadata.key, "another credential has the same change number"))
     }
-    if !tags.insert(place.tag).inserted { named.append((metadata.key, "it is stored twice")) }
+    if !tags.insert(identity.tag).inserted { named.append((metadata.key, "it is stored twice")) }
     good += 1
     if metadata.fields != nil || opened.secretFields != nil { extended += 1 }
     try keep(opened)
@@ -195,9 +195,9 @@ struct RowInspection {
 
   /// Records a row whose metadata is not authentic, or not as kist saves it.
   private mutating func noteUnreadable(
-    _ row: ReachedRow, _ place: RowPlace, _ keys: StoreKeys, _ error: StorageError
+    _ row: ReachedRow, _ identity: RowIdentity, _ keys: StoreKeys, _ error: StorageError
   ) {
-    if let key = try? keys.openCredentialKey(row.metadata.span, at: place) {
+    if let key = try? keys.openCredentialKey(row.metadata.span, at: identity) {
       guard key.isWithinLimits else { return unnamable += 1 }
       named.append(
         (

@@ -65,7 +65,7 @@ final class LatestBackup: Sendable {
     var isBeingMade: Bool { if case .beingMade = outcome { true } else { false } }
 
     /// Whether it is still being written; one that was given up stops at the next credential.
-    var isUnderWay: Bool { if case .ended = outcome { false } else { true } }
+    var isInProgress: Bool { if case .ended = outcome { false } else { true } }
 
     /// Returns the finished backup; `nil` while it is being made.
     func made() throws(StorageError) -> MadeBackup? {
@@ -92,7 +92,7 @@ final class LatestBackup: Sendable {
   ) async throws(StorageError) -> BackupProgress {
     let id = hexadecimal(randomBytes(16))
     try state.withLock { state throws(StorageError) in
-      if state.isUnderWay {
+      if state.isInProgress {
         throw StorageError(.busy, "another backup is in progress", hint: "try again in a while")
       }
       state = State(id: id, outcome: .beingMade)
@@ -137,7 +137,7 @@ final class LatestBackup: Sendable {
   /// Discards the finished backup; with an identifier, only if the backup has this identifier.
   func discard(_ id: String? = nil) {
     state.withLock { state in
-      guard id == nil || id == state.id, !state.isUnderWay else { return }
+      guard id == nil || id == state.id, !state.isInProgress else { return }
       state.outcome = .ended(.failure(.noBackup))
     }
   }

@@ -70,8 +70,9 @@ extension Database {
 
   /// Returns the row of a credential, or a free address for it.
   func find(_ tag: RowTag) throws(StorageError) -> FoundRow {
-    let found = try lookUp(tag, amongOthers: true) { place, metadata, secret in
-      SealedRow(place: place, metadata: Array(copying: metadata), secret: Array(copying: secret))
+    let found = try lookUp(tag, amongOthers: true) { identity, metadata, secret in
+      SealedRow(
+        identity: identity, metadata: Array(copying: metadata), secret: Array(copying: secret))
     }
     guard let (row, address) = found, RowAddresses.of(tag).contains(address) else {
       throw .internal("every address for this name is taken")
@@ -79,7 +80,7 @@ extension Database {
     return FoundRow(tag: tag, address: address, row: row)
   }
 
-  /// Looks up a credential and calls the body with its place, sealed metadata and sealed secret.
+  /// Looks up a credential and calls the body with its identity, sealed metadata and sealed secret.
   ///
   /// Returns the body's result and the credential's address. For a missing row, it returns the first
   /// free address, which is above the credential's addresses if all are taken.
@@ -93,7 +94,7 @@ extension Database {
   @inline(__always)
   func lookUp<Result>(
     _ tag: RowTag, amongOthers: Bool,
-    _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
+    _ body: (RowIdentity, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Result
   ) throws(StorageError) -> (found: Result?, address: Int64)? {
     let addresses = RowAddresses.of(tag)
     var (last, free) = (addresses.lowerBound - 1, addresses.lowerBound)
@@ -110,10 +111,10 @@ extension Database {
       guard address > last else { throw .wrongAddress }
       last = address
       if try columns.tag(2) == tag.key {
-        let place = RowPlace(tag: tag, sequence: try columns.sequence)
+        let identity = RowIdentity(tag: tag, sequence: try columns.sequence)
         let found = try columns.withBlob(4) { metadata throws(StorageError) in
           try columns.withBlob(5) { secret throws(StorageError) in
-            try body(place, metadata, secret)
+            try body(identity, metadata, secret)
           }
         }
         return (found, address)
@@ -128,10 +129,10 @@ extension Database {
     try number("SELECT 1 FROM credential LIMIT 1") != nil
   }
 
-  /// Calls the body with address, place and sealed metadata of the rows after a cursor, in order.
+  /// Calls the body with address, identity and sealed metadata of the rows after a cursor, in order.
   func eachMetadata(
     after start: Cursor,
-    _ body: (Int64, RowPlace, Span<UInt8>) throws(StorageError) -> Next
+    _ body: (Int64, RowIdentity, Span<UInt8>) throws(StorageError) -> Next
   ) throws(StorageError) {
     try run(
       """
@@ -139,10 +140,10 @@ extension Database {
       WHERE address > ? AND address <= ? ORDER BY address
       """, [.integer(start.address), .integer(start.end)]
     ) { columns throws(StorageError) in
-      let place = try columns.place
-      guard start.isFollowed(by: place.tag) else { return .more }
+      let identity = try columns.identity
+      guard start.isFollowed(by: identity.tag) else { return .more }
       return try columns.withBlob(4) { metadata throws(StorageError) in
-        try body(columns.integer(0), place, metadata)
+        try body(columns.integer(0), identity, metadata)
       }
     }
   }
@@ -156,7 +157,7 @@ extension Database {
   /// - Parameter onlyEnds: whether to read only the last 16 bytes of the sealed parts.
   func verifyRows(
     _ keys: StoreKeys, onlyEnds: Bool = false,
-    _ body: (RowPlace, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Next
+    _ body: (RowIdentity, Span<UInt8>, Span<UInt8>) throws(StorageError) -> Next
   ) throws(StorageError) -> Bool {
     let header = try header(keys)
     var rows = RowTally(keys)
@@ -168,11 +169,11 @@ extension Database {
         FROM credential
         """ : "SELECT address, service_tag, key_tag, sequence, metadata, secret FROM credential"
     ) { columns throws(StorageError) in
-      let place = try columns.place
+      let identity = try columns.identity
       return try columns.withBlob(4) { metadata throws(StorageError) in
         try columns.withBlob(5) { secret throws(StorageError) in
-          try rows.verify(metadata, secret, at: place, address: columns.integer(0), in: header)
-          let next = try body(place, metadata, secret)
+          try rows.verify(metadata, secret, at: identity, address: columns.integer(0), in: header)
+          let next = try body(identity, metadata, secret)
           isComplete = next == .more
           return next
         }
@@ -200,12 +201,12 @@ extension Database {
   /// Writes a row at its address, replacing a row that is there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")
-    let (service, key) = (row.place.tag.service.bytes, row.place.tag.key.bytes)
+    let (service, key) = (row.identity.tag.service.bytes, row.identity.tag.key.bytes)
     try statement.withBound(service.span, key.span, at: 2, 3) { () throws(StorageError) in
       try statement.withBound(row.metadata.span, row.secret.span, at: 5, 6) {
         () throws(StorageError) in
         statement.bind(.integer(address), at: 1)
-        statement.bind(.integer(Int64(bitPattern: row.place.sequence)), at: 4)
+        statement.bind(.integer(Int64(bitPattern: row.identity.sequence)), at: 4)
         _ = try statement.next()
       }
     }

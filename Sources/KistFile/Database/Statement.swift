@@ -114,10 +114,10 @@ struct SQLColumns {
     }
   }
 
-  /// The place of a row, whose tags and sequence are in the columns 1 to 3.
-  var place: RowPlace {
+  /// The identity of a row, whose tags and sequence are in the columns 1 to 3.
+  var identity: RowIdentity {
     get throws(StorageError) {
-      RowPlace(tag: RowTag(service: try tag(1), key: try tag(2)), sequence: try sequence)
+      RowIdentity(tag: RowTag(service: try tag(1), key: try tag(2)), sequence: try sequence)
     }
   }
 

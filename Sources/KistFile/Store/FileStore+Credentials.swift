@@ -36,9 +36,9 @@ extension FileStore {
     let tag = session.keys.tag(of: key)
     return try connections.read { database throws(StorageError) in
       try database.lookUp(tag, amongOthers: amongOthers) {
-        place, metadata, secret throws(StorageError) in
+        identity, metadata, secret throws(StorageError) in
         try session.keys.openCredential(
-          metadata, secret, at: place, foundBy: key, in: session.epoch)
+          metadata, secret, at: identity, foundBy: key, in: session.epoch)
       }
     }
   }
@@ -99,9 +99,9 @@ private func page(
   var last = start.address
   var remainingBytes = pageBytes
   var examined = 0
-  try database.eachMetadata(after: start) { address, place, sealed throws(StorageError) in
-    let metadata = try session.keys.openMetadata(sealed, at: place)
-    let summary = metadata.summary(at: session.epoch.revision(of: place.sequence))
+  try database.eachMetadata(after: start) { address, identity, sealed throws(StorageError) in
+    let metadata = try session.keys.openMetadata(sealed, at: identity)
+    let summary = metadata.summary(at: session.epoch.revision(of: identity.sequence))
     var isFull = examined == examinedRows
     if query.matches(summary) {
       // Each byte may become six in JSON, plus the names of the fields.

@@ -8,7 +8,7 @@ private import Synchronization
 /// serves all openings of a store, so that reopening it does not reset the delay.
 package final class PassphraseAttempts: Sendable {
   private struct State {
-    var isUnderWay = false
+    var isInProgress = false
     /// The number of wrong passphrases in a row.
     var failures = 0
     /// Ends when the answer to the latest wrong passphrase is due.
@@ -42,17 +42,17 @@ package final class PassphraseAttempts: Sendable {
     _ attempt: @escaping @Sendable () throws(StorageError) -> Result
   ) async throws(StorageError) -> Result {
     try state.withLock { state throws(StorageError) in
-      guard !state.isUnderWay else {
+      guard !state.isInProgress else {
         throw StorageError(
           .busy, "another passphrase is being tried, or was wrong a moment ago",
           hint: "wait some seconds, and try again")
       }
-      state.isUnderWay = true
+      state.isInProgress = true
     }
     do throws(StorageError) {
       let result = try await DispatchQueue(label: "kist.attempt").run(attempt)
       state.withLock { state in
-        state.isUnderWay = false
+        state.isInProgress = false
         if passphrase != nil { state.failures = 0 }
       }
       return result
@@ -62,7 +62,7 @@ package final class PassphraseAttempts: Sendable {
     }
   }
 
-  private func end() { state.withLock { $0.isUnderWay = false } }
+  private func end() { state.withLock { $0.isInProgress = false } }
 
   /// Starts the delay: one second at first, doubled each time.
   private func beginDelay() {

@@ -10,7 +10,7 @@ let rows = Target("rows") { input in
   let label = input.text(before: 0)
   let attributes: Attributes = [input.text(before: 0): input.text(before: 0)]
   let sequence = UInt64(input.byte()), changed = Int(input.byte()) << 8 | Int(input.byte())
-  let difference = input.byte(), place = input.choice(of: 7)
+  let difference = input.byte(), identity = input.choice(of: 7)
   let secret = Secret(copying: input.rest)
   let moment = Timestamp(clamping: Int64(sequence) << 24)
   var metadata = Metadata(
@@ -23,7 +23,7 @@ let rows = Target("rows") { input in
     try Fields(decoding: bytes)
   }
   metadata.secretHasFields = metadata.fields != nil
-  let at = RowPlace(tag: storeKeys.tag(of: key), sequence: sequence)
+  let at = RowIdentity(tag: storeKeys.tag(of: key), sequence: sequence)
   var nonces = Nonces(fixedNonce + fixedNonce)
   let row = storeKeys.seal(metadata, secret, metadata.fields, at: at, &nonces)
   let hasSavableRest = areWithinLimits(metadata.label, metadata.attributes)
@@ -41,13 +41,13 @@ let rows = Target("rows") { input in
     "a secret is opened as it was sealed")
 
   var forged = row
-  switch place {
+  switch identity {
   case 0: forged.metadata.change(at: changed, by: difference)
   case 1: forged.secret.change(at: changed, by: difference)
-  case 2: forged.place.sequence ^= UInt64(difference)
+  case 2: forged.identity.sequence ^= UInt64(difference)
   case 3: (forged.metadata, forged.secret) = (row.secret, row.metadata)
   case 4:
-    forged.place.tag = storeKeys.tag(
+    forged.identity.tag = storeKeys.tag(
       of: CredentialKey(service: key.service, account: label + "x"))
   case 5: (forged.metadata, forged.secret) = (secret.bytes, secret.bytes)
   default: forged.secret = Array(row.secret.dropLast(1 + changed))
@@ -63,7 +63,7 @@ let rows = Target("rows") { input in
 
 private func isOpened(_ row: SealedRow, _ key: CredentialKey) -> Bool {
   (try? storeKeys.authenticate(
-    row.metadata.span, row.secret.span, at: row.place, foundBy: key)) != nil
+    row.metadata.span, row.secret.span, at: row.identity, foundBy: key)) != nil
 }
 
 private let otherKeys = try! StoreKeys(

@@ -149,8 +149,8 @@ import Testing
       func put(_ metadata: Metadata, _ secret: Secret, _ sequence: UInt64) throws(StorageError) {
         let tag = keys.tag(of: metadata.key)
         var nonces = Nonces(options.nonces(2))
-        let place = RowPlace(tag: tag, sequence: sequence)
-        let row = keys.seal(metadata, secret, nil, at: place, &nonces)
+        let identity = RowIdentity(tag: tag, sequence: sequence)
+        let row = keys.seal(metadata, secret, nil, at: identity, &nonces)
         try database.put(row, at: RowAddresses.of(tag).lowerBound)
         header.replaceRow(nil, with: keys.hash(of: row))
       }

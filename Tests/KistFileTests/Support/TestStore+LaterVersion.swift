@@ -40,24 +40,24 @@ extension TestStore {
           database, sql: "SELECT * FROM credential ORDER BY sequence DESC LIMIT 1"))
       let (service, key) = (Tag(blob(row["service_tag"]).span), Tag(blob(row["key_tag"]).span))
       let tag = RowTag(service: try #require(service), key: try #require(key))
-      let place = RowPlace(tag: tag, sequence: row["sequence"])
+      let identity = RowIdentity(tag: tag, sequence: row["sequence"])
       var sealed = SealedRow(
-        place: place, metadata: blob(row["metadata"]), secret: blob(row["secret"]))
+        identity: identity, metadata: blob(row["metadata"]), secret: blob(row["secret"]))
       var header = try keys.openHeader(
         blob(try Data.fetchOne(database, sql: "SELECT header FROM store")))
       header.sum -= keys.hash(of: sealed)
       var raw = RawRow(
-        metadata: copy(try keys.metadataSeal.open(sealed.metadata.span, at: place)),
-        secret: copy(try keys.secretSeal.open(sealed.secret.span, at: place)))
+        metadata: copy(try keys.metadataSeal.open(sealed.metadata.span, at: identity)),
+        secret: copy(try keys.secretSeal.open(sealed.secret.span, at: identity)))
       change(&raw)
       sealed.metadata = keys.metadataSeal.seal(
-        wiped(raw.metadata), at: place, nonce: randomBytes(24))
+        wiped(raw.metadata), at: identity, nonce: randomBytes(24))
       sealed.secret = keys.secretSeal.seal(
-        wiped(raw.secret), at: place, nonce: randomBytes(24))
+        wiped(raw.secret), at: identity, nonce: randomBytes(24))
       header.sum += keys.hash(of: sealed)
       try database.execute(
         sql: "UPDATE credential SET metadata = ?, secret = ? WHERE sequence = ?",
-        arguments: [Data(sealed.metadata), Data(sealed.secret), Int64(place.sequence)])
+        arguments: [Data(sealed.metadata), Data(sealed.secret), Int64(identity.sequence)])
       try write(header, keys, into: database)
     }
   }

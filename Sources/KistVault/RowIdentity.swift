@@ -43,8 +43,8 @@ package struct RowTag: Hashable, Sendable {
 
 /// The identity of a row: its tags, and the number of the change that wrote it.
 ///
-/// The sealed parts of the row are bound to its place: they do not open at another place.
-package struct RowPlace: Hashable, Sendable {
+/// The sealed parts of the row are bound to its identity: they do not open with another one.
+package struct RowIdentity: Hashable, Sendable {
   /// The tags of the credential.
   package var tag: RowTag
   /// The number of the change that wrote the row.
@@ -196,13 +196,13 @@ package struct RowTally {
   /// - Parameter secret: at least the last 16 bytes of the sealed secret.
   /// - Parameter expectsOrder: whether the caller reads the rows in ascending order of addresses.
   package mutating func add(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity, address: Int64,
     expectsOrder: Bool = true
   ) -> Bool {
-    if let keys { sum += keys.hash(metadata, secret, at: place) }
+    if let keys { sum += keys.hash(metadata, secret, at: identity) }
     count += 1
     // The sum does not detect a row at a wrong address, where no lookup finds it.
-    let isFound = RowAddresses.of(place.tag).contains(address)
+    let isFound = RowAddresses.of(identity.tag).contains(address)
     guard expectsOrder else { return isFound }
     defer { lastAddress = address }
     return isFound && address > lastAddress
@@ -213,21 +213,21 @@ package struct RowTally {
   /// Throws `corrupt` if the row is out of order, no lookup finds it, another row has its tags, or
   /// its sequence exceeds the header's.
   package mutating func verify(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at place: RowPlace, address: Int64,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity, address: Int64,
     in header: Header
   ) throws(StorageError) {
     let previous = lastAddress
-    guard add(metadata, secret, at: place, address: address) else { throw .wrongAddress }
-    guard place.sequence <= header.sequence else { throw .wrongRows }
+    guard add(metadata, secret, at: identity, address: address) else { throw .wrongAddress }
+    guard identity.sequence <= header.sequence else { throw .wrongRows }
     // All rows with the same tags have addresses in one group. The group may also contain rows with
     // other tags.
-    if !RowAddresses.of(place.tag).contains(previous) {
+    if !RowAddresses.of(identity.tag).contains(previous) {
       neighbours.removeAll(keepingCapacity: true)
-    } else if neighbours.contains(place.tag) {
+    } else if neighbours.contains(identity.tag) {
       throw .repeatedRow
     }
-    neighbours.append(place.tag)
-    sequences.append(place.sequence)
+    neighbours.append(identity.tag)
+    sequences.append(identity.sequence)
   }
 
   /// Throws `corrupt` unless the verified rows are exactly those that the header counts.
