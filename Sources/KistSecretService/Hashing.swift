@@ -46,7 +46,9 @@ struct Hashing: Sendable {
       bytes.append(utf8: text)
       bytes.append(0xFF)
     }
-    return bytes.withBytes { number(in: blake2b($0, count: 16)) }
+    return bytes.withBytes {
+      blake2b($0, count: 16).prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    }
   }
 
   /// Encrypts a key of a credential; `number` must differ each time.
@@ -78,10 +80,6 @@ struct Hashing: Sendable {
       bytes.append(utf8: text)
       bytes.append(separator)
     }
-    return bytes.withBytes { number(in: index.hash($0, count: 16)) }
-  }
-
-  private func number(in bytes: [UInt8]) -> UInt64 {
-    bytes.prefix(8).reduce(0) { $0 << 8 | UInt64($1) }
+    return bytes.withBytes { index.shortHash($0) }
   }
 }

@@ -166,21 +166,29 @@ struct ItemIndex {
   }
 
   /// Returns the items in the shortest of the chains.
-  ///
-  /// It walks all chains in turns, until the first one ends.
   private func candidates(_ searched: [UInt64]) -> [Place] {
     guard !searched.isEmpty else { return Array(items.indices.reversed()) }
-    var chains: [(node: UInt32, found: [Place])] = []
+    var first: [UInt32] = []
     for hash in searched {
       guard let head = heads.number(with: hash, in: hashes) else { return [] }
-      chains.append((head, []))
+      first.append(head)
     }
+    var node = first[shortestChain(first)]
+    var found: [Place] = []
+    while node != .max {
+      found.append(place(ofNode: node))
+      node = previous[Int(node)]
+    }
+    return found
+  }
+
+  /// Walks the chains that begin at these nodes in turns, and returns which one ends first.
+  private func shortestChain(_ first: [UInt32]) -> Int {
+    var nodes = first
     while true {
-      for chain in chains.indices {
-        let node = chains[chain].node
-        if node == .max { return chains[chain].found }
-        chains[chain].found.append(place(ofNode: node))
-        chains[chain].node = previous[Int(node)]
+      for chain in nodes.indices {
+        nodes[chain] = previous[Int(nodes[chain])]
+        if nodes[chain] == .max { return chain }
       }
     }
   }

@@ -93,6 +93,21 @@ package final class SymmetricKey: Sendable {
     }
   }
 
+  /// Returns a hash of 64 bits (SipHash-2-4) with the first half of this key.
+  package func shortHash(_ bytes: Span<UInt8>) -> UInt64 {
+    var hash: UInt64 = 0
+    unsafe withPointer { key in
+      unsafe bytes.withUnsafeBufferPointer { bytes in
+        unsafe withUnsafeMutableBytes(of: &hash) { hash in
+          _ = unsafe crypto_shorthash(
+            hash.baseAddress!.assumingMemoryBound(to: UInt8.self), bytes.baseAddress,
+            UInt64(bytes.count), key)
+        }
+      }
+    }
+    return hash
+  }
+
   /// Calls the body with the address of the 32 bytes.
   func withPointer<Result>(_ body: (UnsafePointer<UInt8>) -> Result) -> Result {
     region.withBytes { key in

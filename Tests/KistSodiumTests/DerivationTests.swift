@@ -19,6 +19,8 @@ import Testing
       derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 7,
       context: "kistTEST")
     #expect(seen(key) == "1db592f26e5b374c746fd55f03f51677b329455143d77e9dcf4b7c16de949d62")
+    // SipHash-2-4 reads the first half of the key, and its value is little-endian.
+    #expect(key.shortHash(Array("abc".utf8).span) == 0xfb3d_c0d1_7b98_e6a4)
   }
 
   @Test func `a stretched passphrase is Argon2id of one lane`() throws {
