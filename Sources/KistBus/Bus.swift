@@ -99,7 +99,7 @@ private import Synchronization
     receiveMessages()
     while true {
       let status = unsafe sd_bus_process(bus, nil)
-      if [-ENOBUFS, -EXFULL].contains(status) {
+      if status == -ENOBUFS || status == -EXFULL {
         do throws(BusError) { try connectAgain() } catch { return error }
         whenConnectedAgain()
         continue
@@ -136,15 +136,16 @@ private import Synchronization
 
   /// Takes a message that arrived; returns 0 to leave it to sd-bus.
   private func take(_ pointer: OpaquePointer) -> CInt {
-    if unsafe BusMessage(sharing: pointer).isForBusLibrary {
-      if unsafe BusMessage(sharing: pointer).kind != .call { return 0 }
+    // Only the receiver keeps it, on this thread.
+    nonisolated(unsafe) let message = unsafe BusMessage(sharing: pointer)
+    let kind = unsafe message.kind
+    if unsafe message.isForBusLibrary {
+      if kind != .call { return 0 }
       if isCongested { return 1 }
       noteSending()
       return 0
     }
-    // Only the receiver keeps it, on this thread.
-    nonisolated(unsafe) let message = unsafe BusMessage(sharing: pointer)
-    if let object = unsafe objects[message.path], unsafe message.kind == .call {
+    if kind == .call, !objects.isEmpty, let object = unsafe objects[message.path] {
       unsafe object(message)
     } else {
       unsafe receive(message)
@@ -278,14 +279,6 @@ extension Bus {
       if waiting.isEmpty { return }
       for job in waiting { unsafe job.runSynchronously(isolatedTo: actor, taskExecutor: task) }
     }
-  }
-}
-
-extension BusMessage {
-  /// Whether sd-bus handles the message: the interface Peer, the end of the connection, replies.
-  fileprivate var isForBusLibrary: Bool {
-    interface == "org.freedesktop.DBus.Peer" || interface == "org.freedesktop.DBus.Local"
-      || kind == .reply || kind == .error
   }
 }
 

@@ -40,7 +40,28 @@ package import KistCore
   package var member: String { unsafe text(sd_bus_message_get_member(message)) ?? "" }
   /// The types of the content.
   package var signature: String { unsafe text(sd_bus_message_get_signature(message, 1)) ?? "" }
+  /// Whether an argument is a file descriptor.
+  package var hasDescriptors: Bool {
+    unsafe strchr(sd_bus_message_get_signature(message, 1), CInt(type("h"))) != nil
+  }
   package var expectsReply: Bool { unsafe sd_bus_message_get_expect_reply(message) > 0 }
+
+  // These compare without a copy of the text.
+  package func hasPath(_ path: String) -> Bool {
+    unsafe isText(sd_bus_message_get_path(message), path)
+  }
+  package func hasSignature(_ types: String) -> Bool {
+    unsafe isText(sd_bus_message_get_signature(message, 1), types)
+  }
+  private func hasInterface(_ interface: String) -> Bool {
+    unsafe isText(sd_bus_message_get_interface(message), interface)
+  }
+
+  /// Whether sd-bus handles the message: the interface Peer, the end of the connection, replies.
+  var isForBusLibrary: Bool {
+    hasInterface("org.freedesktop.DBus.Peer") || hasInterface("org.freedesktop.DBus.Local")
+      || kind == .reply || kind == .error
+  }
 
   /// The error, if the message is one.
   package var error: BusError? {
@@ -71,6 +92,11 @@ package import KistCore
       }
     }
     return unsafe BusMessage(owning: reply!)
+  }
+
+  private func isText(_ pointer: UnsafePointer<CChar>?, _ text: String) -> Bool {
+    guard let pointer = unsafe pointer else { return false }
+    return unsafe strcmp(pointer, text) == 0
   }
 
   private func text(_ pointer: UnsafePointer<CChar>?) -> String? {

@@ -4,6 +4,10 @@ internal import KistWire
 
 /// A program on the bus, with its calls that wait.
 final class Client {
+  /// The unique name of its connection.
+  let name: String
+  /// Whether it left the bus, so that its calls need no answers.
+  var hasLeft = false
   /// Whether the program runs as this user; `nil` until the bus was asked.
   var isOwn: Bool?
   /// The program for kistd's audit log.
@@ -16,6 +20,8 @@ final class Client {
   /// The place of the next call; those before it were answered.
   private var next = 0
   private var size = 0
+
+  init(_ name: String) { self.name = name }
 
   var isBusy: Bool { isServed || portalCalls > 0 }
 

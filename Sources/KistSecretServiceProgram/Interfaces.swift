@@ -4,11 +4,21 @@ internal import KistSecretService
 /// An interface of an object: what programs can call, read and receive.
 ///
 /// Introspection and the check of each call's types use the same table.
-struct Interface: Sendable {
+final class Interface: Sendable {
   let name: String
-  var methods: [Method] = []
-  var properties: [PropertyType] = []
-  var signals: [SignalType] = []
+  let methods: [Method]
+  let properties: [PropertyType]
+  let signals: [SignalType]
+
+  init(
+    name: String, methods: [Method] = [], properties: [PropertyType] = [],
+    signals: [SignalType] = []
+  ) {
+    self.name = name
+    self.methods = methods
+    self.properties = properties
+    self.signals = signals
+  }
 }
 
 /// A name and a type, such as `session` and `o`.
@@ -19,7 +29,7 @@ struct Argument: Sendable {
   init(_ name: String, _ type: String) { (self.name, self.type) = (name, type) }
 }
 
-struct Method: Sendable {
+final class Method: Sendable {
   let name: String
   let input: [Argument]
   /// The types of the input, as the signature of a call.
@@ -119,5 +129,14 @@ extension ObjectPath {
       throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
     }
     return [found]
+  }
+}
+
+extension [Interface] {
+  func firstMethod(named name: String) -> Method? {
+    for interface in self {
+      if let method = interface.methods.first(where: { $0.name == name }) { return method }
+    }
+    return nil
   }
 }

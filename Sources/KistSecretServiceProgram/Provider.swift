@@ -41,7 +41,10 @@ actor Provider {
 
   /// Takes the names again on a new connection to the bus; programs must open sessions again.
   func startAgain() {
-    for name in clients.keys { service.forget(name) }
+    for (name, client) in clients {
+      client.hasLeft = true
+      service.forget(name)
+    }
     clients = [:]
     Task.immediate { await takeNames() }
   }
@@ -99,7 +102,8 @@ actor Provider {
     }
     switch signal.member {
     case "NameOwnerChanged":
-      guard clients.removeValue(forKey: name) != nil else { return }
+      guard let client = clients.removeValue(forKey: name) else { return }
+      client.hasLeft = true
       service.forget(name)
     case "NameLost" where !isLeaving && Self.names.contains(name):
       end(StorageError(.unavailable, "the bus took the name \(name) away"))
@@ -118,13 +122,11 @@ actor Provider {
     guard fcntl(middleDescriptor, F_GETFD) < 0 else {
       return refuse(call, with: ServiceError.overLimit("too many file descriptors are open"))
     }
-    guard !call.signature.utf8.contains(UInt8(ascii: "h")) || call.path == ObjectPath.portal.path
-    else {
+    guard !call.hasDescriptors || call.hasPath(ObjectPath.portal.path) else {
       return refuse(
         call, with: BusError.invalidArguments("only the Secret portal takes a file descriptor"))
     }
-    let client = clients[name] ?? Client()
-    clients[name] = client
+    let client = client(named: name)
     do { try client.add(call) } catch { return refuse(call, with: error) }
     if !client.isServed {
       client.isServed = true
@@ -134,44 +136,52 @@ actor Provider {
     }
   }
 
-  /// Answers the calls of a program one after another, because it relies on their order.
-  private func serve(_ name: String) async {
-    if let client = clients[name], client.isOwn == nil { await identify(client, named: name) }
-    await Caller.$program.withValue(clients[name]?.program) { await serveCalls(of: name) }
+  private func client(named name: String) -> Client {
+    if let client = clients[name] { return client }
+    let client = Client(name)
+    clients[name] = client
+    return client
   }
 
-  private func serveCalls(of name: String) async {
-    while let client = clients[name], let call = client.takeCall() {
+  /// Answers the calls of a program one after another, because it relies on their order.
+  private func serve(_ name: String) async {
+    guard let client = clients[name] else { return }
+    if client.isOwn == nil { await identify(client) }
+    await Caller.$program.withValue(client.program) { await serveCalls(of: client) }
+  }
+
+  private func serveCalls(of client: Client) async {
+    while !client.hasLeft, let call = client.takeCall() {
       await bus.waitUntilSent()
       if client.isOwn != true {
         answer(call, with: ServiceError.denied("kist serves only the programs of its own user"))
-      } else if call.path == ObjectPath.portal.path {
-        answerApart(call, from: name, client)
+      } else if call.hasPath(ObjectPath.portal.path) {
+        answerApart(call, from: client)
       } else {
-        await answer(call, from: name)
+        await answer(call, from: client.name)
       }
     }
-    clients[name]?.isServed = false
+    client.isServed = false
   }
 
   /// Answers a call of the portal without delaying the later ones, which are of other applications.
-  private func answerApart(_ call: BusMessage, from name: String, _ client: Client) {
+  private func answerApart(_ call: BusMessage, from client: Client) {
     guard client.portalCalls < ServiceLimits.portalCalls else {
       return answer(call, with: ServiceError.overLimit("too many calls of the portal wait"))
     }
     client.portalCalls += 1
     let task = Mutex<Task<Void, Never>?>(nil)
     let started = Task.immediate {
-      await answer(call, from: name) { task.withLock { $0?.cancel() } }
+      await answer(call, from: client.name) { task.withLock { $0?.cancel() } }
       client.portalCalls -= 1
     }
     task.withLock { $0 = started }
   }
 
   /// Asks the bus once which user and which process a connection belongs to.
-  private func identify(_ client: Client, named name: String) async {
+  private func identify(_ client: Client) async {
     let request = busCall("GetConnectionCredentials")
-    request.write(name)
+    request.write(client.name)
     let credentials = try? await bus.reply(to: request).readCredentials()
     client.isOwn = credentials?.user == geteuid()
     client.program = credentials?.process.flatMap(ClaimedProgram.init(process:))
@@ -212,12 +222,10 @@ actor Provider {
     }
     let member = message.member
     let interfaces = try object.interfaces(named: message.interface)
-    guard
-      let method = interfaces.lazy.flatMap(\.methods).first(where: { $0.name == member })
-    else {
+    guard let method = interfaces.firstMethod(named: member) else {
       throw BusError("org.freedesktop.DBus.Error.UnknownMethod", "there is no such method")
     }
-    guard message.signature == method.inputTypes else {
+    guard message.hasSignature(method.inputTypes) else {
       throw .invalidArguments("the arguments of \(method.name) have the types \(method.inputTypes)")
     }
     return (Call(message, from: client, to: object, on: bus, stop: stop), method)

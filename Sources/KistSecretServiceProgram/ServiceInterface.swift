@@ -77,7 +77,7 @@ extension Interface {
           reply.markSensitive()
           reply.writeArray(of: "{o\(secret)}") {
             for (path, secret) in secrets {
-              reply.writeEntry(of: "o\(Self.secret)") {
+              reply.writeEntry(of: "o\(Interface.secret)") {
                 reply.write(path: path)
                 reply.write(secret)
               }
