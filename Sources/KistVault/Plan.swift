@@ -88,7 +88,7 @@ extension StoreKeys {
       fields: preserved?.fields)
     let row = seal(
       metadata, credential.secret, preserved?.secretFields,
-      at: RowIdentity(tag: found.tag, sequence: header.sequence), &nonces)
+      as: RowIdentity(tag: found.tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(hash(of:)), with: hash(of: row))
     let summary = metadata.summary(at: header.lastRevision)
     return Plan(
@@ -140,7 +140,7 @@ extension StoreKeys {
     of found: FoundRow, _ key: CredentialKey, _ header: Header
   ) throws(StorageError) -> CredentialSummary? {
     guard let row = found.row else { return nil }
-    return try openMetadata(row.metadata.span, at: row.identity, foundBy: key)
+    return try openMetadata(row.metadata.span, as: row.identity, foundBy: key)
       .summary(at: header.epoch.revision(of: row.identity.sequence))
   }
 
@@ -157,7 +157,7 @@ extension StoreKeys {
     // The header counts no rows, but a row exists. So the header and the row do not belong
     // together.
     if header.count == 0 { throw .wrongRows }
-    return try authenticate(row.metadata.span, row.secret.span, at: row.identity, foundBy: key)
+    return try authenticate(row.metadata.span, row.secret.span, as: row.identity, foundBy: key)
   }
 }
 

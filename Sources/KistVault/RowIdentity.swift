@@ -196,10 +196,10 @@ package struct RowTally {
   /// - Parameter secret: at least the last 16 bytes of the sealed secret.
   /// - Parameter expectsOrder: whether the caller reads the rows in ascending order of addresses.
   package mutating func add(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity, address: Int64,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity, address: Int64,
     expectsOrder: Bool = true
   ) -> Bool {
-    if let keys { sum += keys.hash(metadata, secret, at: identity) }
+    if let keys { sum += keys.hash(metadata, secret, as: identity) }
     count += 1
     // The sum does not detect a row at a wrong address, where no lookup finds it.
     let isFound = RowAddresses.of(identity.tag).contains(address)
@@ -213,11 +213,11 @@ package struct RowTally {
   /// Throws `corrupt` if the row is out of order, no lookup finds it, another row has its tags, or
   /// its sequence exceeds the header's.
   package mutating func verify(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity, address: Int64,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity, address: Int64,
     in header: Header
   ) throws(StorageError) {
     let previous = lastAddress
-    guard add(metadata, secret, at: identity, address: address) else { throw .wrongAddress }
+    guard add(metadata, secret, as: identity, address: address) else { throw .wrongAddress }
     guard identity.sequence <= header.sequence else { throw .wrongRows }
     // All rows with the same tags have addresses in one group. The group may also contain rows with
     // other tags.

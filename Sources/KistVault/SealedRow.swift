@@ -44,7 +44,7 @@ package struct OpenedRow {
 extension StoreKeys {
   /// Seals a row; `fields` are sealed together with the secret.
   package func seal(
-    _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, at identity: RowIdentity,
+    _ metadata: Metadata, _ secret: Secret, _ fields: Fields?, as identity: RowIdentity,
     _ nonces: inout Nonces
   ) -> SealedRow {
     var metadata = metadata
@@ -54,8 +54,8 @@ extension StoreKeys {
     if let fields { secretBytes.appendWithSize(fields) }
     return SealedRow(
       identity: identity,
-      metadata: metadataSeal.seal(metadata.encoded(), at: identity, nonce: nonces.next()),
-      secret: secretSeal.seal(secretBytes, at: identity, nonce: nonces.next()))
+      metadata: metadataSeal.seal(metadata.encoded(), as: identity, nonce: nonces.next()),
+      secret: secretSeal.seal(secretBytes, as: identity, nonce: nonces.next()))
   }
 
   /// Opens the credential in a row that was found by its service and account.
@@ -63,12 +63,12 @@ extension StoreKeys {
   /// Throws `corrupt` if the row is not authentic with this identity, is malformed, exceeds a limit, or
   /// belongs to another credential.
   package func openCredential(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity,
     foundBy key: CredentialKey,
     in epoch: Epoch
   ) throws(StorageError) -> Credential {
-    let metadata = try openMetadata(metadata, at: identity, foundBy: key)
-    let (secret, _) = try openSecret(secret, hasFields: metadata.secretHasFields, at: identity)
+    let metadata = try openMetadata(metadata, as: identity, foundBy: key)
+    let (secret, _) = try openSecret(secret, hasFields: metadata.secretHasFields, as: identity)
     return Credential(
       summary: metadata.summary(at: epoch.revision(of: identity.sequence)), secret: secret)
   }
@@ -81,9 +81,9 @@ extension StoreKeys {
   /// - Parameter key: the service and the account by which the row was found; without them, the
   ///   tags of the row are checked.
   package func openMetadata(
-    _ sealed: Span<UInt8>, at identity: RowIdentity, foundBy key: CredentialKey? = nil
+    _ sealed: Span<UInt8>, as identity: RowIdentity, foundBy key: CredentialKey? = nil
   ) throws(StorageError) -> Metadata {
-    let metadata = try metadataSeal.open(sealed, at: identity)
+    let metadata = try metadataSeal.open(sealed, as: identity)
       .withBytes { bytes throws(StorageError) in
         try Metadata(decoding: bytes, foundBy: key)
       }
@@ -93,26 +93,26 @@ extension StoreKeys {
 
   /// Opens only the service and the account of a row, even if other parts exceed the limits.
   package func openCredentialKey(
-    _ sealed: Span<UInt8>, at identity: RowIdentity
+    _ sealed: Span<UInt8>, as identity: RowIdentity
   ) throws(StorageError) -> CredentialKey {
-    try metadataSeal.open(sealed, at: identity)
+    try metadataSeal.open(sealed, as: identity)
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
   /// Opens the secret of a row; throws `corrupt` if it is not authentic or exceeds the limits.
   package func openSecret(
-    _ sealed: Span<UInt8>, of metadata: consuming Metadata, at identity: RowIdentity
+    _ sealed: Span<UInt8>, of metadata: consuming Metadata, as identity: RowIdentity
   ) throws(StorageError) -> OpenedRow {
-    let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, at: identity)
+    let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, as: identity)
     return OpenedRow(
       metadata: metadata, secret: secret, secretFields: fields, sequence: identity.sequence)
   }
 
   /// Opens the secret of a row, and the fields that are sealed with it.
   private func openSecret(
-    _ sealed: Span<UInt8>, hasFields: Bool, at identity: RowIdentity
+    _ sealed: Span<UInt8>, hasFields: Bool, as identity: RowIdentity
   ) throws(StorageError) -> (Secret, Fields?) {
-    var bytes = try secretSeal.open(sealed, at: identity)
+    var bytes = try secretSeal.open(sealed, as: identity)
     let fields = hasFields ? try bytes.removeFields() : nil
     guard bytes.count <= Limits.secret else { throw .beyondLimits }
     return (Secret(bytes), fields)
@@ -122,18 +122,18 @@ extension StoreKeys {
   ///
   /// Throws `corrupt` when the row is not authentic, or is that of another credential.
   func authenticate(
-    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity,
+    _ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity,
     foundBy key: CredentialKey
   ) throws(StorageError) -> SealedRow.Preserved {
-    let preserved = try metadataSeal.open(metadata, at: identity)
+    let preserved = try metadataSeal.open(metadata, as: identity)
       .withBytes { bytes throws(StorageError) in
         try Metadata.preserved(decoding: bytes, foundBy: key)
       }
     var secretFields: Fields?
     if preserved.secretHasFields {
-      (_, secretFields) = try openSecret(secret, hasFields: true, at: identity)
+      (_, secretFields) = try openSecret(secret, hasFields: true, as: identity)
     } else {
-      try secretSeal.authenticate(secret, at: identity)
+      try secretSeal.authenticate(secret, as: identity)
     }
     return SealedRow.Preserved(
       createdAt: preserved.createdAt, fields: preserved.fields, secretFields: secretFields)
@@ -144,14 +144,14 @@ extension StoreKeys {
   /// It covers the tags, the sequence, and the last 16 bytes of both sealed parts, which
   /// authenticate these parts.
   package func hash(of row: SealedRow) -> RowSum {
-    hash(row.metadata.span, row.secret.span, at: row.identity)
+    hash(row.metadata.span, row.secret.span, as: row.identity)
   }
 
   /// Returns the hash of a row.
   ///
   /// The hash covers only the last 16 bytes of each sealed part. So the caller may pass the whole
   /// part, or only its end.
-  func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, at identity: RowIdentity) -> RowSum {
+  func hash(_ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity) -> RowSum {
     var bytes = WipedBytes(capacity: 72)
     bytes.append(identity.tag.service.bytes.span)
     bytes.append(identity.tag.key.bytes.span)
@@ -177,15 +177,15 @@ struct RowSeal: Sendable {
   }
 
   /// Pads and seals the bytes.
-  func seal(_ bytes: consuming WipedBytes, at identity: RowIdentity, nonce: [UInt8]) -> [UInt8] {
+  func seal(_ bytes: consuming WipedBytes, as identity: RowIdentity, nonce: [UInt8]) -> [UInt8] {
     bytes.pad()
-    let associatedData = associatedData(at: identity)
+    let associatedData = associatedData(as: identity)
     return bytes.withBytes { key.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Opens the bytes and removes the padding; throws `corrupt` if the bytes are not authentic.
-  func open(_ sealed: Span<UInt8>, at identity: RowIdentity) throws(StorageError) -> WipedBytes {
-    let associatedData = associatedData(at: identity)
+  func open(_ sealed: Span<UInt8>, as identity: RowIdentity) throws(StorageError) -> WipedBytes {
+    let associatedData = associatedData(as: identity)
     guard var bytes = key.open(sealed, for: associatedData.span) else { throw .unauthenticRow }
     try bytes.unpad()
     return bytes
@@ -194,12 +194,12 @@ struct RowSeal: Sendable {
   /// Throws `corrupt` if the bytes are not authentic.
   ///
   /// Does not decrypt them.
-  func authenticate(_ sealed: Span<UInt8>, at identity: RowIdentity) throws(StorageError) {
-    let associatedData = associatedData(at: identity)
+  func authenticate(_ sealed: Span<UInt8>, as identity: RowIdentity) throws(StorageError) {
+    let associatedData = associatedData(as: identity)
     guard key.isAuthentic(sealed, for: associatedData.span) else { throw .unauthenticRow }
   }
 
-  private func associatedData(at identity: RowIdentity) -> InlineArray<68, UInt8> {
+  private func associatedData(as identity: RowIdentity) -> InlineArray<68, UInt8> {
     var bytes = template
     var span = bytes.mutableSpan
     var raw = unsafe span.mutableBytes

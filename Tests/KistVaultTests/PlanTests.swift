@@ -152,7 +152,7 @@ import Testing
     vault.header.sequence = 1
     let row = vault.keys.seal(
       metadata, Secret(utf8: "old"), isOfSecret ? fields : nil,
-      at: RowIdentity(tag: vault.keys.tag(of: .sample), sequence: 1), &vault.nonces)
+      as: RowIdentity(tag: vault.keys.tag(of: .sample), sequence: 1), &vault.nonces)
     vault.header.replaceRow(nil, with: vault.keys.hash(of: row))
     vault.rows[.sample] = row
     if isCritical {

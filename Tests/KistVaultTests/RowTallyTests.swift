@@ -41,7 +41,7 @@ import Testing
       await expect(.corrupt) {
         var tally = RowTally(vault.keys)
         try tally.verify(
-          row.metadata.span, row.secret.span, at: row.identity, address: address, in: vault.header)
+          row.metadata.span, row.secret.span, as: row.identity, address: address, in: vault.header)
       }
     }
   }
@@ -53,15 +53,15 @@ import Testing
     for second in [range.lowerBound, range.lowerBound + 1] {
       var tally = RowTally(vault.keys)
       try tally.verify(
-        row.metadata.span, row.secret.span, at: row.identity, address: range.lowerBound + 1,
+        row.metadata.span, row.secret.span, as: row.identity, address: range.lowerBound + 1,
         in: vault.header)
       await expect(.corrupt) { [tally] in
         var tally = tally
         try tally.verify(
-          row.metadata.span, row.secret.span, at: row.identity, address: second, in: vault.header)
+          row.metadata.span, row.secret.span, as: row.identity, address: second, in: vault.header)
       }
       let isFound = tally.add(
-        row.metadata.span, row.secret.span, at: row.identity, address: second, expectsOrder: false)
+        row.metadata.span, row.secret.span, as: row.identity, address: second, expectsOrder: false)
       #expect(isFound)
     }
   }
@@ -73,7 +73,7 @@ import Testing
     await expect(.corrupt) { [row] in
       var tally = RowTally(vault.keys)
       try tally.verify(
-        row.metadata.span, row.secret.span, at: row.identity,
+        row.metadata.span, row.secret.span, as: row.identity,
         address: RowAddresses.of(row.identity.tag).lowerBound, in: vault.header)
     }
   }

@@ -49,8 +49,8 @@ struct Vault {
   }
 
   func open(_ row: SealedRow) throws(StorageError) -> OpenedRow {
-    let metadata = try keys.openMetadata(row.metadata.span, at: row.identity)
-    return try keys.openSecret(row.secret.span, of: metadata, at: row.identity)
+    let metadata = try keys.openMetadata(row.metadata.span, as: row.identity)
+    return try keys.openSecret(row.secret.span, of: metadata, as: row.identity)
   }
 
   /// Adds the rows in the order of their addresses; returns whether each is where it is found.
@@ -61,7 +61,7 @@ struct Vault {
     }
     for (row, address) in rows.sorted(by: { $0.1 < $1.1 }) {
       let isFound = tally.add(
-        row.metadata.span, row.secret.span, at: row.identity, address: address)
+        row.metadata.span, row.secret.span, as: row.identity, address: address)
       #expect(isFound)
     }
     return tally

@@ -163,20 +163,20 @@ struct RowInspection {
     found += 1
     let sealedSecret = row.secret ?? []
     let isFound = tally.add(
-      row.metadata.span, sealedSecret.span, at: identity, address: row.address,
+      row.metadata.span, sealedSecret.span, as: identity, address: row.address,
       expectsOrder: row.isInOrder)
     if !row.isPlaced || !isFound { isOutOfOrder = true }
     guard let keys else { return }
     let metadata: Metadata
     do throws(StorageError) {
-      metadata = try keys.openMetadata(row.metadata.span, at: identity)
+      metadata = try keys.openMetadata(row.metadata.span, as: identity)
     } catch { return noteUnreadable(row, identity, keys, error) }
     guard row.secret != nil else {
       return named.append((metadata.key, "its secret is on a damaged page"))
     }
     let opened: OpenedRow
     do throws(StorageError) {
-      opened = try keys.openSecret(sealedSecret.span, of: metadata, at: identity)
+      opened = try keys.openSecret(sealedSecret.span, of: metadata, as: identity)
     } catch {
       let fault =
         error == .beyondLimits ? "is longer than kist allows" : "fails authentication"
@@ -197,7 +197,7 @@ struct RowInspection {
   private mutating func noteUnreadable(
     _ row: ReachedRow, _ identity: RowIdentity, _ keys: StoreKeys, _ error: StorageError
   ) {
-    if let key = try? keys.openCredentialKey(row.metadata.span, at: identity) {
+    if let key = try? keys.openCredentialKey(row.metadata.span, as: identity) {
       guard key.isWithinLimits else { return unnamable += 1 }
       named.append(
         (

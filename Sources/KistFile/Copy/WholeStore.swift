@@ -84,7 +84,7 @@ extension Database {
     let found = try find(tag)
     let copy = keys.seal(
       row.metadata, row.secret, row.secretFields,
-      at: RowIdentity(tag: tag, sequence: header.sequence), &nonces)
+      as: RowIdentity(tag: tag, sequence: header.sequence), &nonces)
     header.replaceRow(found.row.map(keys.hash(of:)), with: keys.hash(of: copy))
     try put(copy, at: found.address)
   }
@@ -94,8 +94,8 @@ extension Database {
     _ keys: StoreKeys, _ body: (OpenedRow) throws(StorageError) -> Void
   ) throws(StorageError) {
     _ = try verifyRows(keys) { identity, metadata, secret throws(StorageError) in
-      let metadata = try keys.openMetadata(metadata, at: identity)
-      try body(try keys.openSecret(secret, of: metadata, at: identity))
+      let metadata = try keys.openMetadata(metadata, as: identity)
+      try body(try keys.openSecret(secret, of: metadata, as: identity))
       return .more
     }
   }

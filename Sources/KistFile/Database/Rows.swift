@@ -172,7 +172,7 @@ extension Database {
       let identity = try columns.identity
       return try columns.withBlob(4) { metadata throws(StorageError) in
         try columns.withBlob(5) { secret throws(StorageError) in
-          try rows.verify(metadata, secret, at: identity, address: columns.integer(0), in: header)
+          try rows.verify(metadata, secret, as: identity, address: columns.integer(0), in: header)
           let next = try body(identity, metadata, secret)
           isComplete = next == .more
           return next

@@ -38,7 +38,7 @@ extension FileStore {
       try database.lookUp(tag, amongOthers: amongOthers) {
         identity, metadata, secret throws(StorageError) in
         try session.keys.openCredential(
-          metadata, secret, at: identity, foundBy: key, in: session.epoch)
+          metadata, secret, as: identity, foundBy: key, in: session.epoch)
       }
     }
   }
@@ -100,7 +100,7 @@ private func page(
   var remainingBytes = pageBytes
   var examined = 0
   try database.eachMetadata(after: start) { address, identity, sealed throws(StorageError) in
-    let metadata = try session.keys.openMetadata(sealed, at: identity)
+    let metadata = try session.keys.openMetadata(sealed, as: identity)
     let summary = metadata.summary(at: session.epoch.revision(of: identity.sequence))
     var isFull = examined == examinedRows
     if query.matches(summary) {

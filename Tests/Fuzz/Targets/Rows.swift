@@ -10,7 +10,7 @@ let rows = Target("rows") { input in
   let label = input.text(before: 0)
   let attributes: Attributes = [input.text(before: 0): input.text(before: 0)]
   let sequence = UInt64(input.byte()), changed = Int(input.byte()) << 8 | Int(input.byte())
-  let difference = input.byte(), identity = input.choice(of: 7)
+  let difference = input.byte(), place = input.choice(of: 7)
   let secret = Secret(copying: input.rest)
   let moment = Timestamp(clamping: Int64(sequence) << 24)
   var metadata = Metadata(
@@ -23,25 +23,25 @@ let rows = Target("rows") { input in
     try Fields(decoding: bytes)
   }
   metadata.secretHasFields = metadata.fields != nil
-  let at = RowIdentity(tag: storeKeys.tag(of: key), sequence: sequence)
+  let identity = RowIdentity(tag: storeKeys.tag(of: key), sequence: sequence)
   var nonces = Nonces(fixedNonce + fixedNonce)
-  let row = storeKeys.seal(metadata, secret, metadata.fields, at: at, &nonces)
+  let row = storeKeys.seal(metadata, secret, metadata.fields, as: identity, &nonces)
   let hasSavableRest = areWithinLimits(metadata.label, metadata.attributes)
   let isSavable = metadata.key.isWithinLimits && hasSavableRest
   demand(
     // To keep the fields, a save reads all metadata of the row that it replaces, except the key: a
     // request named it.
     isOpened(row, key) == (hasSavableRest || metadata.fields == nil)
-      && (try? storeKeys.openMetadata(row.metadata.span, at: at))
+      && (try? storeKeys.openMetadata(row.metadata.span, as: identity))
         == (isSavable ? metadata : nil),
     "metadata are opened as they were sealed, and only such as a save leaves")
-  let opened = try? storeKeys.openSecret(row.secret.span, of: metadata, at: at)
+  let opened = try? storeKeys.openSecret(row.secret.span, of: metadata, as: identity)
   demand(
     opened?.secret == secret && opened?.secretFields == metadata.fields,
     "a secret is opened as it was sealed")
 
   var forged = row
-  switch identity {
+  switch place {
   case 0: forged.metadata.change(at: changed, by: difference)
   case 1: forged.secret.change(at: changed, by: difference)
   case 2: forged.identity.sequence ^= UInt64(difference)
@@ -55,15 +55,15 @@ let rows = Target("rows") { input in
   demand(forged == row || !isOpened(forged, key), "no row is opened that was changed")
   for keys in [otherKeys, otherStore] {
     demand(
-      (try? keys.openMetadata(row.metadata.span, at: at)) == nil
-        && (try? keys.openSecret(row.secret.span, of: metadata, at: at)) == nil,
+      (try? keys.openMetadata(row.metadata.span, as: identity)) == nil
+        && (try? keys.openSecret(row.secret.span, of: metadata, as: identity)) == nil,
       "nothing is read without the key, or as another store's")
   }
 }
 
 private func isOpened(_ row: SealedRow, _ key: CredentialKey) -> Bool {
   (try? storeKeys.authenticate(
-    row.metadata.span, row.secret.span, at: row.identity, foundBy: key)) != nil
+    row.metadata.span, row.secret.span, as: row.identity, foundBy: key)) != nil
 }
 
 private let otherKeys = try! StoreKeys(

@@ -150,7 +150,7 @@ import Testing
         let tag = keys.tag(of: metadata.key)
         var nonces = Nonces(options.nonces(2))
         let identity = RowIdentity(tag: tag, sequence: sequence)
-        let row = keys.seal(metadata, secret, nil, at: identity, &nonces)
+        let row = keys.seal(metadata, secret, nil, as: identity, &nonces)
         try database.put(row, at: RowAddresses.of(tag).lowerBound)
         header.replaceRow(nil, with: keys.hash(of: row))
       }

@@ -179,7 +179,7 @@ private enum Crafted: String, CaseIterable, CustomTestStringConvertible, Sendabl
         let sealed = keys.seal(
           Metadata(
             .sample(row.key, secret: row.secret), createdAt: .sample, modifiedAt: .sample),
-          Secret(utf8: row.secret), nil, at: RowIdentity(tag: tag, sequence: row.sequence), &nonces)
+          Secret(utf8: row.secret), nil, as: RowIdentity(tag: tag, sequence: row.sequence), &nonces)
         try database.put(sealed, at: RowAddresses.of(tag).lowerBound + row.offset)
         header.replaceRow(nil, with: keys.hash(of: sealed))
       }

@@ -47,13 +47,13 @@ extension TestStore {
         blob(try Data.fetchOne(database, sql: "SELECT header FROM store")))
       header.sum -= keys.hash(of: sealed)
       var raw = RawRow(
-        metadata: copy(try keys.metadataSeal.open(sealed.metadata.span, at: identity)),
-        secret: copy(try keys.secretSeal.open(sealed.secret.span, at: identity)))
+        metadata: copy(try keys.metadataSeal.open(sealed.metadata.span, as: identity)),
+        secret: copy(try keys.secretSeal.open(sealed.secret.span, as: identity)))
       change(&raw)
       sealed.metadata = keys.metadataSeal.seal(
-        wiped(raw.metadata), at: identity, nonce: randomBytes(24))
+        wiped(raw.metadata), as: identity, nonce: randomBytes(24))
       sealed.secret = keys.secretSeal.seal(
-        wiped(raw.secret), at: identity, nonce: randomBytes(24))
+        wiped(raw.secret), as: identity, nonce: randomBytes(24))
       header.sum += keys.hash(of: sealed)
       try database.execute(
         sql: "UPDATE credential SET metadata = ?, secret = ? WHERE sequence = ?",
