@@ -81,13 +81,13 @@ release: deps-build ## Build kistd, kist and kist-secret-service for use
 
 test: deps ## Install the test dependencies, and run the tests
 	$(SWIFT) test $(CHECKED) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
-	$(SWIFT) test $(CHECKED) --filter EndToEndTests
+	$(SWIFT) test $(CHECKED) $(WIDTH) --filter EndToEndTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	$(SWIFT) test $(CHECKED) --filter KistLibsecretTests
 	$(SWIFT) test $(CHECKED) --filter KistSecretServiceTests
 
 test-release: release ## Run the end-to-end tests on the release builds
-	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) --filter EndToEndTests
+	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) $(WIDTH) --filter EndToEndTests
 
 test-systemd: release ## Boot systemd 252 and 257 in containers and test kist there, as root
 	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
