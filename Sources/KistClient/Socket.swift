@@ -218,7 +218,8 @@ enum SocketError: Error {
   case notConnected(CInt)
   /// Another user's process listens there.
   case notOurs
-  /// In this user namespace, other users may have the same uid as this process (`isOwnUserUnambiguous`).
+  /// In this user namespace, other users may have the same uid as this process
+  /// (`isOwnUserUnambiguous`).
   case ownUserUnknown
   /// kistd closed the connection.
   case ended

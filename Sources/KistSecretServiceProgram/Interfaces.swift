@@ -3,7 +3,8 @@ internal import KistSecretService
 
 /// An interface of an object: what programs can call, read and receive.
 ///
-/// Introspection and the check of each call's types use the same table.
+/// Introspection and the check of each call's types use the same table. It is a class, so that a call
+/// does not copy the table.
 final class Interface: Sendable {
   let name: String
   let methods: [Method]
@@ -133,6 +134,7 @@ extension ObjectPath {
 }
 
 extension [Interface] {
+  /// Returns the first method with this name.
   func firstMethod(named name: String) -> Method? {
     for interface in self {
       if let method = interface.methods.first(where: { $0.name == name }) { return method }

@@ -86,7 +86,7 @@ import Testing
     try channel.pipeline.syncOperations.addHandlers([sink, handler])
   }
 
-  @Test func `is nothing before a request, absent during it, and then place`()
+  @Test func `is nothing before a request, absent during it, and then idle`()
     throws
   {
     #expect(handler.evictionCost() == .nothing(since: 1))
@@ -118,12 +118,12 @@ import Testing
 
   @Test func `is lowest before a request, and highest while the client reads`() {
     let now = NIODeadline.now()
-    let priorities: [EvictionCost] = [
+    let costs: [EvictionCost] = [
       .nothing(since: 7), .nothing(since: 8), .neglectedReplies(since: now),
       .neglectedReplies(since: now + .seconds(1)), .idle(since: 1), .idle(since: 2),
       .replies(since: now),
     ]
-    #expect(priorities.shuffled().sorted() == priorities)
+    #expect(costs.shuffled().sorted() == costs)
   }
 }
 

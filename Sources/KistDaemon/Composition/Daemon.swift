@@ -84,10 +84,10 @@ struct Daemon: Sendable {
       await storage.use { $0.storage.releaseMemory() }
       kist_give_back_memory()
     }
-    let served = RequestHandlers(
+    let handlers = RequestHandlers(
       storage: storage, audit: audit, quiet: quiet, unavailable: watchForUnavailable(storage),
       holdBack: holdBack)
-    var server = Server(logger: logger, serve: served.answer)
+    var server = Server(logger: logger, serve: handlers.answer)
     server.maximumConnections = connectionsWithDescriptors()
     server.whenRefused = { peer, refusal in audit?.put(refusal, of: peer) }
     server.whenServing = { manager.notify(.ready) }
@@ -106,7 +106,7 @@ struct Daemon: Sendable {
     }
     try await withThrowingDiscardingTaskGroup { [server] group in
       if let descriptor = sockets.credentials {
-        let credentials = served.unitCredentials(logger: logger)
+        let credentials = handlers.unitCredentials(logger: logger)
         group.addTask {
           try await ByteServer(logger: logger, answer: credentials.answer)
             .run(listeningOn: descriptor)
@@ -148,12 +148,12 @@ struct Daemon: Sendable {
 
   /// Opens the storage again as at a start, unless that needs the user or undoes a user's action.
   func reopen(_ storage: Replaceable<StorageHandler>, _ audit: AuditLog?) async {
-    await storage.replace { served in
-      if let status = try? await served.storage.access.status(), !status.reopensByItself {
+    await storage.replace { current in
+      if let status = try? await current.storage.access.status(), !status.reopensByItself {
         logger.notice("did not reopen the storage: only an interactive user can unlock it again")
-        return served
+        return current
       }
-      await served.storage.close()
+      await current.storage.close()
       do throws(StorageError) {
         return await StorageHandler(try await open(stopWhenCutOff), audit)
       } catch {
@@ -191,9 +191,9 @@ struct Daemon: Sendable {
   }
 
   private func isUnavailable(_ storage: Replaceable<StorageHandler>) async -> Bool {
-    await storage.use { served in
+    await storage.use { current in
       do throws(StorageError) {
-        _ = try await served.storage.access.status()
+        _ = try await current.storage.access.status()
         return false
       } catch { return error.code == .unavailable }
     }

@@ -70,7 +70,7 @@ struct RequestHandlers: Sendable {
     quiet.note()
     do throws(StorageError) { return try await storage.use(request) } catch {
       if error.code == .unavailable { unavailable?.request() }
-      // Delays after the lease, so that a reload, and the requests that wait for it, do not wait.
+      // Delays after the use of the storage, so that a reload, and the requests that wait for it, do not wait.
       await holdBack(error)
       throw error
     }

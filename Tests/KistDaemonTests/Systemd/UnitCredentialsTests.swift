@@ -115,12 +115,11 @@ import Testing
     let quiet = QuietWatch(
       after: .seconds(5), now: { time.withLock(\.self) },
       sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
-    let served = RequestHandlers(
+    let handlers = RequestHandlers(
       storage: Replaceable(await StorageHandler(storage, nil)), audit: nil, quiet: quiet,
-      unavailable: nil,
-      holdBack: { _ in })
+      unavailable: nil, holdBack: { _ in })
     #expect(quiet.isQuiet(for: .seconds(30)))
-    let credentials = served.unitCredentials(logger: .kistd(level: .critical))
+    let credentials = handlers.unitCredentials(logger: .kistd(level: .critical))
     let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))
     #expect(quiet.isQuiet(for: .seconds(30)), "nothing is loaded yet")
     #expect(await isRefusal(answer.bytes()) != exists)
