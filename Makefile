@@ -15,26 +15,19 @@ BIN := .build-release/bin
 # With a static standard library, a program starts faster, and runs on machines without Swift. Link-time
 # optimisation works on the whole program. There is no debugging information.
 RELEASE := -c release --static-swift-stdlib --experimental-lto-mode=full -Xswiftc -use-ld=lld -Xswiftc -gnone -Xcc -g0
-# kistd is linked to the system's libsodium and SQLite. It resolves all their symbols at the start (-z now),
+# kistd is linked to the system's libsodium and SQLite, and kist-secret-service to libsystemd and libgcrypt, too.
+# They resolve all symbols of libraries at the start (-z now),
 # because a later lookup saves vector registers on the stack, and these may contain secrets.
-# The other options save memory: packed relocations; no table of kistd's own symbols, which no library looks
+# The other options save memory: packed relocations; no table of the program's own symbols, which no library looks
 # up; and a static libstdc++, of which Swift's runtime needs only a few functions. The linker finds it in
 # LIBSTDCXX first.
 LIBSTDCXX := .build-release/libstdc++
-KISTD := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
-  -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/kistd --product kistd
-# kist is linked statically, which halves the time of its start. The compiler uses the option, too. So the two
-# programs have separate scratch directories: in one directory, each build would compile everything again.
-KIST := $(RELEASE) -Xswiftc -static-executable --scratch-path .build-release/kist --product kist
-
-# kist-secret-service is linked as kistd is. It needs libsystemd and libgcrypt.
-SECRET_SERVICE := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
-  -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/secret-service \
-  --product kist-secret-service
-
-# The tarball has a kistd that is linked statically, too. So it cannot load libsecret, and has no keyring.
-STATIC_KISTD := $(RELEASE) -Xswiftc -static-executable --disable-default-traits \
-  --scratch-path .build-release/kistd-static --product kistd
+DYNAMIC := $(RELEASE) -Xlinker -z -Xlinker now -Xlinker -z -Xlinker pack-relative-relocs \
+  -Xlinker --no-export-dynamic -Xswiftc -L$(CURDIR)/$(LIBSTDCXX) --scratch-path .build-release/dynamic
+# kist is linked statically, which halves the time of its start. The tarball has such a kistd, too. It cannot
+# load libsecret, and has no keyring. The compiler uses the option, too. So these builds have their own scratch
+# directory: in one directory, each build would compile everything again.
+STATIC := $(RELEASE) -Xswiftc -static-executable --disable-default-traits --scratch-path .build-release/static
 DIST := kist-$(shell sed -n 's/.*current = "\(.*\)"/\1/p' Sources/KistCore/Values/KistVersion.swift)-linux-$(shell uname -m)
 
 # The options of `make bench`. With --check, it fails if a bound is missed.
@@ -71,12 +64,12 @@ build: deps-build ## Build everything for debugging
 release: deps-build ## Build kistd, kist and kist-secret-service for use
 	@mkdir -p $(LIBSTDCXX)
 	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
-	$(SWIFT) build $(KISTD)
-	$(SWIFT) build $(KIST)
-	$(SWIFT) build $(SECRET_SERVICE)
+	$(SWIFT) build $(DYNAMIC) --product kistd
+	$(SWIFT) build $(DYNAMIC) --product kist-secret-service
+	$(SWIFT) build $(STATIC) --product kist
 	@# The copies have no symbols, which are a third of a program. The built files keep them.
-	@install -s -D -m 755 -t $(BIN) .build-release/kistd/release/kistd .build-release/kist/release/kist \
-	  .build-release/secret-service/release/kist-secret-service
+	@install -s -D -m 755 -t $(BIN) .build-release/dynamic/release/kistd .build-release/static/release/kist \
+	  .build-release/dynamic/release/kist-secret-service
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
 test: deps ## Install the test dependencies, and run the tests
@@ -148,7 +141,7 @@ test-asan-short: deps ## Run the tests without programs and keyrings under Addre
 
 leaks: release deps ## Look for memory leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
-	BIN=$(CURDIR)/$(BIN) SYMBOLS=$(CURDIR)/.build-release/kistd/release/kistd SWIFT=$(SWIFT) scripts/leaks
+	BIN=$(CURDIR)/$(BIN) SYMBOLS=$(CURDIR)/.build-release/dynamic/release/kistd SWIFT=$(SWIFT) scripts/leaks
 
 TORTURE_SECONDS ?= 600
 torture: release deps ## Attack kist's promises; endless parts run for TORTURE_SECONDS each
@@ -179,10 +172,10 @@ fuzz-short: deps-build ## Run the corpus, and fuzz each parser for 5 seconds
 fuzz-coverage: deps-build ## Show how many lines of the parsers the corpus covers
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run coverage $(FILE)
 
-test-without-keyring: deps-build ## Build kistd without the trait Libsecret, and test it
-	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kistd
-	$(SWIFT) build --disable-default-traits --scratch-path .build-without-keyring --product kist
-	@BIN=$(CURDIR)/.build-without-keyring/debug scripts/check-without-keyring
+test-without-keyring: deps-build ## Build kistd without the trait Libsecret, as for the tarball, and test it
+	$(SWIFT) build $(STATIC) --product kistd
+	$(SWIFT) build $(STATIC) --product kist
+	@BIN=$(CURDIR)/.build-release/static/release scripts/check-without-keyring
 
 demo: release ## Save, load, list and delete on a new store, and show the session
 	@BIN=$(CURDIR)/$(BIN) scripts/demo
@@ -267,16 +260,16 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_deb.py'
 
 dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs no other library
-	$(SWIFT) build $(STATIC_KISTD)
+	$(SWIFT) build $(STATIC) --product kistd
 	@rm -rf .build-release/dist
 	@$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/.build-release/dist PREFIX=/usr UNITS=/usr/lib/systemd/user >/dev/null
 	@# It needs libsystemd, of which Debian has no static library. Its unit and its manual page are useless without it.
 	@find .build-release/dist -name 'kist-secret-service*' -delete
 	@mv .build-release/dist/usr .build-release/dist/$(DIST)
-	@install -s -m 755 .build-release/kistd-static/release/kistd .build-release/dist/$(DIST)/bin
+	@install -s -m 755 .build-release/static/release/kistd .build-release/dist/$(DIST)/bin
 	@install -m 755 scripts/install-tarball .build-release/dist/$(DIST)/install.sh
 	@install -m 644 LICENSE .build-release/dist/$(DIST)
-	@cat .build-release/kistd-static/checkouts/*/NOTICE.txt > .build-release/dist/$(DIST)/NOTICE
+	@cat .build-release/static/checkouts/*/NOTICE.txt > .build-release/dist/$(DIST)/NOTICE
 	@cd .build-release/dist && tar --create --sort=name --format=gnu --owner=0 --group=0 --numeric-owner \
 	  --mode=u=rwX,go=rX --mtime=@$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} $(DIST) | gzip --no-name --best > $(DIST).tar.gz
 	@cd .build-release/dist && sha256sum $(DIST).tar.gz > $(DIST).tar.gz.sha256
@@ -298,4 +291,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 clean: ## Remove all build directories
-	rm -rf .build .build-asan .build-fuzz .build-release .build-tsan .build-without-keyring Examples/.build
+	rm -rf .build .build-asan .build-fuzz .build-release .build-tsan Examples/.build
