@@ -149,10 +149,10 @@ package struct ByteServer: Sendable {
 
 /// The connections that a `ByteServer` is answering.
 ///
-/// Each has a place, and the number of places is limited. If no place is free, the server first
-/// chooses a group: the clients without a group, or else the group with the most connections. The new
-/// client counts as a connection of its group. In the chosen group, the server closes the oldest
-/// connection to which it has begun to send. So a program with many connections loses its own
+/// Each has a place, and the number of places is limited. If no place is free, the server closes one
+/// connection of the clients without a group. If there are none, it closes one of the group with the
+/// most connections, where the new client counts as a connection of its group. Of these connections,
+/// the server closes the oldest one to which it has begun to send. So a program with many connections loses its own
 /// connections, not those of other groups. If no group has more than one connection, the server closes
 /// the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all places, they
 /// delay a new client only for that time.

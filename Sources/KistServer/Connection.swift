@@ -41,9 +41,9 @@ struct Connection: Sendable {
         channel.send(refusal: reason)
         return false
       }
-      // Checks again after the shutdown, because a request may have arrived just before.
       if hasInput(descriptor) { return true }
       shutdown(descriptor, CInt(SHUT_RD))
+      // A request may have arrived between the first check and shutdown(2).
       if hasInput(descriptor) { return true }
       channel.send(refusal: reason)
       return false

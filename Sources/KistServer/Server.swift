@@ -107,7 +107,7 @@ package struct Server: Sendable {
     defer { heartbeatTask?.cancel() }
     let idleTask = idleExit.map { idleExit in
       Task(executorPreference: executor) {
-        guard await idleExit.isDue(admission) else { return }
+        guard await idleExit.waitUntilDue(admission) else { return }
         idleExit.whenStopping()
         stop()
       }
@@ -178,12 +178,12 @@ package struct IdleExit: Sendable {
     self.whenStopping = whenStopping
   }
 
-  /// Waits until no client has been connected for `after`; returns `false` if the task is
-  /// cancelled.
+  /// Waits until no client has been connected for `after` and `isAllowed` returns `true`; returns
+  /// `false` only if the task is cancelled.
   ///
   /// Must run on the event loop that admits connections, so that no client is connected when it
   /// returns.
-  func isDue(_ admission: Admission) async -> Bool {
+  func waitUntilDue(_ admission: Admission) async -> Bool {
     var due = NIODeadline.now() + TimeAmount(after)
     while (try? await Task.sleep(for: Duration(due - .now()))) != nil {
       let since = admission.emptySince

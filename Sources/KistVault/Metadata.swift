@@ -87,8 +87,8 @@ extension Metadata {
     for index in 0..<Int(count) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
-      // Rejects a repeated name, which does not increase the count, and a name out of order, which is
-      // not the last one after sorting.
+      // Rejects a repeated name, because it does not increase the count. Rejects a name out of order,
+      // because it is not the last one after sorting.
       guard attributes.count == index + 1, attributes.sorted[index].name.hasSameBytes(as: name)
       else { throw .malformed }
     }
@@ -126,7 +126,7 @@ extension Metadata {
     var reader = ByteReader()
     guard try flags(&reader, from: bytes) & (hasFields | hasSecretFields) != 0 else {
       let createdAt = try timestamp(reader.integer(from: bytes))
-      // The other two times.
+      // Skips the times of the last save and of the expiry.
       try reader.skip(16, of: bytes)
       try reader.skip(key, in: bytes)
       return (createdAt, nil, false)

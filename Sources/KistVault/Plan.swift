@@ -157,7 +157,7 @@ extension StoreKeys {
     // The header counts no rows, but a row exists. So the header and the row do not belong
     // together.
     if header.count == 0 { throw .wrongRows }
-    return try authenticate(row.metadata.span, row.secret.span, as: row.identity, foundBy: key)
+    return try openPreserved(row.metadata.span, row.secret.span, as: row.identity, foundBy: key)
   }
 }
 

@@ -4,7 +4,8 @@ internal import KistSodium
 private let hasService: UInt32 = 1
 private let hasAccount: UInt32 = 2
 
-/// Seals the service and the account of each request for the audit log, one request after another.
+/// Seals names for the audit log: the service and the account of each request, one request after
+/// another.
 ///
 /// Sealed names open only if the text before them in their line is unchanged.
 package struct NameSealing: ~Copyable {

@@ -118,10 +118,10 @@ extension StoreKeys {
     return (Secret(bytes), fields)
   }
 
-  /// Returns the parts that a save keeps of a row.
+  /// Verifies both parts of a row, and returns what a save keeps of it.
   ///
   /// Throws `corrupt` when the row is not authentic, or is that of another credential.
-  func authenticate(
+  func openPreserved(
     _ metadata: Span<UInt8>, _ secret: Span<UInt8>, as identity: RowIdentity,
     foundBy key: CredentialKey
   ) throws(StorageError) -> SealedRow.Preserved {

@@ -44,8 +44,8 @@ package enum StoreFormat {
     case names = 5
     /// The hash chain of the audit log, which links each block of lines to the block before it.
     case chain = 6
-    /// The number of the last change, in a file outside of the store. It shows that an older copy
-    /// replaced the store.
+    /// The number of the last change, in a file outside of the store. If the store has a lower
+    /// number, an older copy replaced it.
     case progress = 7
   }
 

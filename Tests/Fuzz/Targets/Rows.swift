@@ -62,7 +62,7 @@ let rows = Target("rows") { input in
 }
 
 private func isOpened(_ row: SealedRow, _ key: CredentialKey) -> Bool {
-  (try? storeKeys.authenticate(
+  (try? storeKeys.openPreserved(
     row.metadata.span, row.secret.span, as: row.identity, foundBy: key)) != nil
 }
 
