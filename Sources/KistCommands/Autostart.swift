@@ -64,7 +64,7 @@ struct Autostart: Sendable {
     if host.daemonUnit(listeningAt: socket) == .installed { return socket }
     throw StorageError(
       .unavailable, "no kistd is listening at \(socket)",
-      hint: "`kist list` and other commands that need kistd start it")
+      hint: "`kist list` starts it; `kistd probe` shows whether it can start")
   }
 
   private func start() throws(StorageError) {

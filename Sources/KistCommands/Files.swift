@@ -39,7 +39,10 @@ struct NewFile: ~Copyable {
     let temporary = "\(path).\(UInt32.random(in: .min ... .max)).new"
     // Opens the directory first. If this fails, the directory could not be flushed to disk later.
     let folder = unsafe open(directory(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw notWritten(errno) }
+    guard folder >= 0 else {
+      guard errno == ENOENT else { throw notWritten(errno) }
+      throw .noDirectory(KistSystem.directory(of: path))
+    }
     let unnamed = unsafe kist_open_unnamed(directory(of: path))
     do throws(StorageError) {
       if unnamed < 0 {
@@ -154,6 +157,13 @@ func notWritten(_ failure: CInt) -> StorageError {
 }
 
 extension StorageError {
+  /// The error for a new file in a directory that does not exist.
+  static func noDirectory(_ path: String) -> StorageError {
+    .refused(
+      "there is no directory \(path)",
+      hint: "no file was written; make it: `mkdir -p \(shellQuoted(path))`")
+  }
+
   /// The error for an existing file that must not be replaced.
   static var fileIsThere: StorageError {
     .refused(

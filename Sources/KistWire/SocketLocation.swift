@@ -46,7 +46,7 @@ package struct SocketLocation: Sendable, Equatable {
     else {
       throw StorageError(
         .unavailable, "there is no place for the socket: neither XDG_RUNTIME_DIR nor HOME is set",
-        hint: "set KIST_SOCKET to the path of the socket")
+        hint: "set HOME to your home directory")
     }
     try self.init(path: path)
   }

@@ -86,7 +86,7 @@ import Testing
     ("KIST_AUTOSTART=0 kist list", "kistd --detach"),
     ("KIST_SOCKET=$XDG_RUNTIME_DIR/s kist list", "kistd --detach --socket"),
     ("kist list --socket $XDG_RUNTIME_DIR/s", "kistd --detach"),
-    ("kist status", "`kist list` and other commands that need kistd start it"),
+    ("kist status", "`kist list` starts it; `kistd probe` shows whether it can start"),
   ])
   func `starts none if it must not, and says how to`(line: String, hint: String) async throws {
     try await withAutostart { home in
@@ -224,6 +224,8 @@ import Testing
       let end = try await command("sh", ["-c", line], in: home)
       #expect(end.status == .exited(7))
       #expect(end.error.contains("kistd is already running, pid"), "\(end.error)")
+      let pid = try #require(home.daemon)
+      #expect(end.error.contains("or stop it: `kill \(pid)`"), "\(end.error)")
     }
   }
 }

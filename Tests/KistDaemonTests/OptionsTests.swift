@@ -144,6 +144,13 @@ import Testing
     #expect(try Self.options(example.arguments, environment) == expected)
   }
 
+  @Test(arguments: [[:], ["KISTD_DATA": "/d"]])
+  func `without a home directory, the hint is to set it`(environment: [String: String]) throws {
+    let error = try Self.error([], environment)
+    #expect(error.message == "HOME is not set")
+    #expect(error.hint?.hasPrefix("set HOME to your home directory; or name all paths") == true)
+  }
+
   @Test(arguments: [
     Case(arguments: ["--socket", ""]),
     Case(arguments: ["--storage", "keyring"]), Case(environment: ["KISTD_STORAGE": "keychain"]),

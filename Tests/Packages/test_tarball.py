@@ -99,7 +99,11 @@ class Installing:
         script = "PATH=$HOME/.local/bin:$PATH; kistd -- sh -ec 'printf pw | kist save s; kist load s'"
         self.assertEqual(shell(script, user="alice"), "pw")
         # An update replaces programs that run.
-        self.assertEqual(shell(script.replace("kist load s", "~/kist/install.sh >/dev/null; kist load s"), user="alice"), "pw")
+        update = script.replace("kist load s", "~/kist/install.sh >~/shown; kist load s")
+        self.assertEqual(shell(update, user="alice"), "pw")
+        shown = shell("cat shown; rm shown", user="alice")
+        self.assertIn("updated below /home/alice/.local. A running kistd continues with the old program", shown)
+        self.assertNotIn("first secret", shown)
         shell("./kist/install.sh uninstall", user="alice")
         left = shell("find . -path ./kist -prune -o ! -type d -print | grep -v share/kist/ | grep -v state/kist/ || true", user="alice")
         self.assertEqual(left, before)

@@ -61,17 +61,19 @@ extension Terminal {
     return secret
   }
 
-  func passphrase() throws(StorageError) -> Secret {
+  /// Reads the passphrase; returns `nil` only if it is optional and standard input is empty.
+  func passphrase(isOptional: Bool) throws(StorageError) -> Secret? {
     let passphrase =
       inputIsTerminal
       ? try askHidden("Passphrase: ")
       : try input(
         upTo: Limits.passphrase + Secret.longestNewline, "the passphrase", limit: Limits.passphrase
       ).withoutNewline
-    guard !passphrase.isEmpty else {
+    guard passphrase.isEmpty else { return passphrase }
+    guard isOptional else {
       throw .badRequest("the passphrase is empty", hint: "pipe it in, or type it")
     }
-    return passphrase
+    return nil
   }
 }
 

@@ -46,7 +46,8 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     }
     throw .badRequest(
       "\(source) is not a time from \(range.lowerBound) to \(range.upperBound)",
-      hint: "write a positive whole number and a unit: ms, s, min, h, d or w")
+      hint: "write a positive whole number and a unit: "
+        + (range.lowerBound < .seconds(1) ? "ms, " : "") + "s, min, h, d or w")
   }
 
   /// The length in seconds, rounded up.

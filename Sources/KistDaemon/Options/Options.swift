@@ -48,6 +48,9 @@ struct Options: Sendable, Equatable {
   var command: [String]
 }
 
+private let homeHint =
+  "set HOME to your home directory; or name all paths, with --data, --key-file and --socket"
+
 extension Kistd {
   /// Reads the options; throws `badRequest`, naming the flag or variable that is wrong.
   ///
@@ -77,7 +80,7 @@ extension Kistd {
 
     let ownData = try path("data", store.place.data)
     guard let data = ownData ?? home("XDG_DATA_HOME", ".local/share") else {
-      throw .wrongUsage("HOME is not set", hint: "name the directory of the store with --data")
+      throw .wrongUsage("HOME is not set", hint: homeHint)
     }
 
     var namesKeyFile = false
@@ -94,7 +97,7 @@ extension Kistd {
     } else if let path = home("XDG_STATE_HOME", ".local/state").map({ $0 + "/key" }) {
       keySource = .file(path: path)
     } else {
-      throw .wrongUsage("HOME is not set", hint: "name the key file with --key-file")
+      throw .wrongUsage("HOME is not set", hint: homeHint)
     }
 
     // A passphrase implies the encrypted file; a key file, the default, does not.

@@ -64,8 +64,7 @@ extension StorageContext {
   func keyringProvider() async -> KeyringProvider? {
     var provider = await KistDaemon.keyringProvider(busAddress: busAddress)
     if case .other(var running) = provider?.owner {
-      let name = text(ofProcFile: "/proc/\(running.pid)/comm")?.split(separator: "\n").first
-      running.program = name.map(String.init)
+      running.program = programName(of: running.pid)
       provider?.owner = .other(running)
     }
     return provider
@@ -74,6 +73,17 @@ extension StorageContext {
   fileprivate var busAddress: String? {
     sessionBusAddress(environment: environment, isSocket: isSocket)
   }
+}
+
+/// Returns the name of a process's program; `nil` if there is no such process.
+private func programName(of pid: Int) -> String? {
+  guard let name = text(ofProcFile: "/proc/\(pid)/comm")?.split(separator: "\n").first else {
+    return nil
+  }
+  // The kernel cuts that name after 15 bytes (proc(5)). The command line has the whole name.
+  let words = text(ofProcFile: "/proc/\(pid)/cmdline")?.split(separator: "\0") ?? []
+  let program = words.first?.split(separator: "/").last ?? ""
+  return String(program.hasPrefix(name) ? program : name)
 }
 
 extension StorageError {
@@ -102,7 +112,8 @@ extension StorageError {
       isPinned
       ? "credentials are kept in the keyring, and kistd needs it to use or move them; "
         + "to use a separate store: `kistd --data DIRECTORY`"
-      : "to work without the keyring, stop any other kistd and run `kistd --storage encrypted-file`"
+      : "to work without the keyring, stop any other kistd and run "
+        + "`kistd --detach --storage encrypted-file`"
     var error = self
     error.hint = (hint.map { $0 + "; " } ?? "") + advice
     return error

@@ -50,7 +50,7 @@ enum FileHeader {
       throw StorageError(
         .unavailable,
         "the store is of format \(version); this kistd reads up to \(StoreFormat.version)",
-        hint: "use a newer kistd; the store was not changed")
+        hint: "use a newer kistd; if there is none, the store is damaged; it was not changed")
     }
     guard version == StoreFormat.version else {
       throw .corrupt("the store \(path) has an invalid version")

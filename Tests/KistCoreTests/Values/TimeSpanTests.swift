@@ -27,6 +27,13 @@ import Testing
     #expect(error?.hint == "write a positive whole number and a unit: ms, s, min, h, d or w")
   }
 
+  @Test func `of at least a second is refused without milliseconds in the hint`() {
+    let error = #expect(throws: StorageError.self) {
+      try TimeSpan("500ms", of: "--x", in: .seconds(1)...(.days(1)))
+    }
+    #expect(error?.hint == "write a positive whole number and a unit: s, min, h, d or w")
+  }
+
   @Test func `without a unit is refused, with the unit of seconds as the hint`() {
     #expect(error("90")?.message == "--x has no unit")
     #expect(error("90")?.hint == "write 90s for seconds")

@@ -27,7 +27,7 @@
     {
       try await withDirectory { home in
         let error = try await migrate(to: "encrypted-file", in: home, endsWith: 7).error
-        #expect(error.contains("`kistd --storage encrypted-file`"))
+        #expect(error.contains("`kistd --detach --storage encrypted-file`"))
         #expect(try pinFile(in: home).read() == nil)
       }
     }

@@ -7,7 +7,7 @@ import Testing
 @testable import KistDaemon
 
 @Suite(.timeLimit(.minutes(10))) struct `The hint of a keyring's error` {
-  private let toFile = "`kistd --storage encrypted-file`"
+  private let toFile = "`kistd --detach --storage encrypted-file`"
 
   @Test func `names the encrypted file unless credentials are in the keyring`() {
     let locked = StorageError.locked("the keyring is locked").ofKeyring(isPinned: false)

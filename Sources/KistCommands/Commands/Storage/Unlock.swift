@@ -18,12 +18,13 @@ struct Unlock: RequiresStorageAccess {
 
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     var status = try await access.status()
+    var passphrase: Secret?
     // A passphrase from a pipe is tried even if the storage is open.
-    let wasOpen = !status.isLocked && terminal.inputIsTerminal
-    if !wasOpen {
-      let passphrase = status.unlocksWith == .passphrase ? try terminal.passphrase() : nil
-      status = try await access.unlock(passphrase)
+    if status.unlocksWith == .passphrase, status.isLocked || !terminal.inputIsTerminal {
+      passphrase = try terminal.passphrase(isOptional: !status.isLocked)
     }
+    let wasOpen = !status.isLocked && passphrase == nil
+    if !wasOpen { status = try await access.unlock(passphrase) }
     try terminal.reportSuccess(
       wasOpen ? "the storage is unlocked already" : "unlocked", or: status.json(),
       asJSON: common.json)

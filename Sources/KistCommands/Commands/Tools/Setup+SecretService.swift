@@ -8,19 +8,15 @@ extension Setup {
   func setUpSecretService(_ terminal: Terminal, in host: Host) throws(StorageError) {
     let files = try host.activationFiles()
     if undo { return try remove(files, terminal, in: host) }
+    let provider = host.keyringProvider()
+    let obstacle = obstacle(to: files, replacing: provider, in: host)
+    // Without a change, kist does not show the text of files that it seems to write.
+    if apply, let obstacle { throw obstacle }
     for name in ActivationFiles.names {
       terminal.writeErrorLines(["in \(files.path(of: name)):"])
       try terminal.writeLines(files.text(of: name).split(separator: "\n").map(String.init))
     }
-    let provider = host.keyringProvider()
-    do throws(StorageError) {
-      try check(files, in: host)
-      try checkThatKistdNeedsNone(of: provider, in: host)
-      if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
-    } catch {
-      if apply { throw error }
-      return terminal.report(error, asJSON: false)
-    }
+    if let obstacle { terminal.report(obstacle, asJSON: false) }
     guard apply else { return }
     if ActivationFiles.names.allSatisfy({ files.state(of: $0, in: host) == .current }) {
       terminal.note("the session bus starts kist-secret-service already")
@@ -34,7 +30,9 @@ extension Setup {
         try file.finish()
       }
       reloadBus(terminal, in: host)
-      try terminal.reportSuccess("programs that use a keyring get the credentials of kist now")
+      let start = if case .other = provider?.owner { "soon" } else { "now" }
+      try terminal.reportSuccess(
+        "programs that use a keyring get the credentials of kist \(start)")
     }
     if !files.hasUnit {
       terminal.note(
@@ -43,8 +41,22 @@ extension Setup {
     }
     if case .other(let running) = provider?.owner {
       terminal.note(
-        "\(running.name) still provides the keyring, until it ends",
+        "\(running.name) provides the keyring until it ends, and kist from then on",
         hint: "log in again, or end it: `kill \(running.pid)`")
+    }
+  }
+
+  /// Returns the reason why kist does not write the files; `nil` if there is none.
+  private func obstacle(
+    to files: ActivationFiles, replacing provider: KeyringProvider?, in host: Host
+  ) -> StorageError? {
+    do throws(StorageError) {
+      try check(files, in: host)
+      try checkThatKistdNeedsNone(of: provider, in: host)
+      if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
+      return nil
+    } catch {
+      return error
     }
   }
 
@@ -80,13 +92,13 @@ extension Setup {
     else { return }
     guard case .success(let choice) = diagnosis.choice else {
       throw .refused(
-        "kistd is running, or cannot start, so kist does not know whether it keeps your credentials "
-          + "in the \(keyring.label), which it could no longer reach",
+        "kist would take the place of the \(keyring.label), and cannot find out whether kistd keeps "
+          + "your credentials there, because kistd is running or cannot start",
         as: .conflict, hint: "stop kistd, check it with `kistd probe`, and run this command again")
     }
     guard choice.storage == keyring.storage else { return }
     throw .refused(
-      "kistd keeps your credentials in the \(keyring.label), which it could no longer reach",
+      "kist would take the place of the \(keyring.label), where kistd keeps your credentials",
       as: .conflict,
       hint: "stop kistd, run `kistd migrate --to encrypted-file`, and then this command again")
   }
