@@ -6,10 +6,14 @@ HOME_UNITS := $(or $(XDG_DATA_HOME),$(HOME)/.local/share)/systemd/user
 UNITS ?= $(if $(filter $(HOME)/%,$(PREFIX)),$(HOME_UNITS),$(PREFIX)/lib/systemd/user)
 SOCKETS := $(notdir $(wildcard systemd/*.socket))
 SWIFT ?= swift
+# Swift 6.3 passes the names of the traits to the compiler in random order, and compiles everything again when the
+# order changes. Without random hashing, the order is always the same. The tests run with random hashing.
+BUILD := SWIFT_DETERMINISTIC_HASHING=1 $(SWIFT) build
 # Imports that the manifest does not declare are errors.
 CHECKED := --explicit-target-dependency-import-check error
 # The number of parallel tests. It is low enough that no test misses its deadlines on a busy machine.
 WIDTH := --experimental-maximum-parallelization-width 16
+TEST := $(SWIFT) test --skip-build
 # The directory of the release builds of the two programs.
 BIN := .build-release/bin
 # With a static standard library, a program starts faster, and runs on machines without Swift. Link-time
@@ -46,7 +50,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
+.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -59,33 +63,34 @@ deps: deps-build ## Also install the Debian packages that the tests need
 	  pinentry-gtk2 python3-cryptography python3-dbus python3-gi python3-nacl strace util-linux xdg-desktop-portal xdotool xvfb
 
 build: deps-build ## Build everything for debugging
-	$(SWIFT) build --build-tests $(CHECKED)
+	$(BUILD) --build-tests $(CHECKED)
 
 release: deps-build ## Build kistd, kist and kist-secret-service for use
 	@mkdir -p $(LIBSTDCXX)
 	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
-	$(SWIFT) build $(DYNAMIC) --product kistd
-	$(SWIFT) build $(DYNAMIC) --product kist-secret-service
-	$(SWIFT) build $(STATIC) --product kist
+	$(BUILD) $(DYNAMIC) --product kistd
+	$(BUILD) $(DYNAMIC) --product kist-secret-service
+	$(BUILD) $(STATIC) --product kist
 	@# The copies have no symbols, which are a third of a program. The built files keep them.
 	@install -s -D -m 755 -t $(BIN) .build-release/dynamic/release/kistd .build-release/static/release/kist \
 	  .build-release/dynamic/release/kist-secret-service
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
 
-test: deps ## Install the test dependencies, and run the tests
-	$(SWIFT) test $(CHECKED) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
-	$(SWIFT) test $(CHECKED) $(WIDTH) --filter EndToEndTests
+test: deps build ## Run the tests that take less than five minutes
+	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
-	$(SWIFT) test $(CHECKED) --filter KistLibsecretTests
-	$(SWIFT) test $(CHECKED) --filter KistSecretServiceTests
+	$(TEST) --filter KistSecretServiceTests
 
-test-release: release ## Run the end-to-end tests on the release builds
-	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(SWIFT) test $(CHECKED) $(WIDTH) --filter EndToEndTests
+test-release: deps release build ## Run the end-to-end tests on the release builds
+	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(TEST) $(WIDTH) --filter EndToEndTests
 
-test-systemd: release ## Boot systemd 252 and 257 in containers and test kist there, as root
+test-keyrings: deps build ## Test kist with real keyrings
+	$(TEST) --filter KistLibsecretTests
+
+test-systemd: release build ## Boot systemd 252 and 257 in containers and test kist there, as root
 	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
-	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(SWIFT) test $(CHECKED) --filter SystemdTests
+	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(TEST) --filter SystemdTests
 
 test-transcript: release ## Run the sessions of Tests/Transcript, on a terminal and without one
 	Tests/Transcript/run $(BIN)
@@ -139,7 +144,7 @@ test-asan: deps ## Run the tests and the programs under Address Sanitizer
 test-asan-short: deps ## Run the tests without programs and keyrings under Address Sanitizer
 	SWIFT=$(SWIFT) Tests/Sanitizers/run address short
 
-leaks: release deps ## Look for memory leaks of kistd on a keyring: many rounds, and a few under valgrind
+leaks: deps release build ## Look for memory leaks of kistd on a keyring: many rounds, and a few under valgrind
 	@scripts/install-packages binutils valgrind
 	BIN=$(CURDIR)/$(BIN) SYMBOLS=$(CURDIR)/.build-release/dynamic/release/kistd SWIFT=$(SWIFT) scripts/leaks
 
@@ -158,7 +163,7 @@ fuzz: deps-build ## Fuzz the parsers, or one TARGET, for FOR seconds each
 
 docs: ## Build the pages of the library KistClient, .build-docs/KistClient.doccarchive
 	rm -rf .build-docs/graphs
-	$(SWIFT) build --quiet --target KistClient --scratch-path .build-docs -Xswiftc -emit-symbol-graph \
+	$(BUILD) --quiet --target KistClient --scratch-path .build-docs -Xswiftc -emit-symbol-graph \
 	  -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/.build-docs/graphs
 	# The pages do not include the internal modules that KistClient uses.
 	cd .build-docs/graphs && rm -f KistCore*.json KistJSON*.json KistWire*.json
@@ -173,8 +178,8 @@ fuzz-coverage: deps-build ## Show how many lines of the parsers the corpus cover
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run coverage $(FILE)
 
 test-without-keyring: deps-build ## Build kistd without the trait Libsecret, as for the tarball, and test it
-	$(SWIFT) build $(STATIC) --product kistd
-	$(SWIFT) build $(STATIC) --product kist
+	$(BUILD) $(STATIC) --product kistd
+	$(BUILD) $(STATIC) --product kist
 	@BIN=$(CURDIR)/.build-release/static/release scripts/check-without-keyring
 
 demo: release ## Save, load, list and delete on a new store, and show the session
@@ -260,7 +265,7 @@ test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, 
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_deb.py'
 
 dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs no other library
-	$(SWIFT) build $(STATIC) --product kistd
+	$(BUILD) $(STATIC) --product kistd
 	@rm -rf .build-release/dist
 	@$(MAKE) --no-print-directory install DESTDIR=$(CURDIR)/.build-release/dist PREFIX=/usr UNITS=/usr/lib/systemd/user >/dev/null
 	@# It needs libsystemd, of which Debian has no static library. Its unit and its manual page are useless without it.
