@@ -32,7 +32,7 @@ private func checkSlot(_ bytes: [UInt8]) {
   guard let slot = try? KeySlot(decoding: bytes, number: 1, storeID: storeID) else { return }
   demand(slot.encoded(storeID: storeID) == bytes, "a slot is written as it was read")
   if case .passphrase(let cost, _) = slot.kind { demand(cost.isAcceptable, "a cost is bounded") }
-  let master = try? slot.unwrap(with: storeKeys.header, storeID: storeID)
+  let master = try? slot.unwrap(with: storeKeys.headerKey, storeID: storeID)
   demand(master.map { _ in false } ?? true, "a slot is not unwrapped with another key")
 }
 
@@ -61,10 +61,10 @@ private func checkMetadata(_ bytes: [UInt8]) {
   guard let metadata = try? Metadata(decoding: bytes.span) else { return }
   let again = metadata.encoded().withBytes { try? Metadata(decoding: $0) }
   demand(again == metadata, "metadata are read as they were written")
-  let kept = try? Metadata.kept(decoding: bytes.span, foundBy: metadata.key)
+  let preserved = try? Metadata.preserved(decoding: bytes.span, foundBy: metadata.key)
   demand(
-    kept?.createdAt == metadata.createdAt && kept?.fields == metadata.fields
-      && kept?.secretHasFields == metadata.secretHasFields,
+    preserved?.createdAt == metadata.createdAt && preserved?.fields == metadata.fields
+      && preserved?.secretHasFields == metadata.secretHasFields,
     "a part of metadata is read as the whole")
 }
 
@@ -86,7 +86,7 @@ private func checkFields(_ bytes: [UInt8]) {
 private func checkHeader(_ bytes: [UInt8]) {
   demand((try? storeKeys.openHeader(bytes)) == nil, "no header is opened that was not sealed")
   let data = StoreFormat.associatedData(of: .header, storeID: storeID)
-  let sealed = storeKeys.header.seal(bytes.span, for: data.span, nonce: fixedNonce)
+  let sealed = storeKeys.headerKey.seal(bytes.span, for: data.span, nonce: fixedNonce)
   guard let header = try? storeKeys.openHeader(sealed) else { return }
   demand(storeKeys.seal(header, nonce: fixedNonce) == sealed, "a header is written as it was read")
 }
@@ -97,7 +97,7 @@ private func checkNames(_ bytes: [UInt8]) {
     (try? storeKeys.openNames(bytes.span, boundTo: text.span)) == nil,
     "no names are opened that were not sealed")
   let data = StoreFormat.associatedData(of: .names, storeID: storeID) + text
-  let sealed = storeKeys.names.seal(bytes.span, for: data.span, nonce: fixedNonce)
+  let sealed = storeKeys.nameKey.seal(bytes.span, for: data.span, nonce: fixedNonce)
   guard let names = try? storeKeys.openNames(sealed.span, boundTo: text.span) else { return }
   let again = seal(names, boundTo: text)
   demand(
