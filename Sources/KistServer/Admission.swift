@@ -128,8 +128,8 @@ final class Admission: Sendable {
       connection.handler.evictionCost().map { (cost: $0, connection: connection) }
     }
     // Usually, connections that have never sent a request are evicted first. But on a busy machine,
-    // a client may not have sent its first request when others connect. So if at most a quarter of
-    // the limit have never sent one, they are evicted last.
+    // a client may not have sent its first request when others connect. So these connections are
+    // evicted last if their number is at most a quarter of the limit.
     if evictable.count(where: \.cost.isNothing) <= server.maximumConnections / 4 {
       for index in evictable.indices {
         if case .nothing(let since) = evictable[index].cost {

@@ -132,7 +132,8 @@ package struct ByteServer: Sendable {
     try? await channel.close()
   }
 
-  /// Writes one part after another, so that a client that does not read uses little memory.
+  /// Writes one part after another, so that kistd needs little memory for a client that does not
+  /// read.
   private func write(_ secret: Secret, to channel: any Channel) async throws {
     let size = 64 << 10
     for start in stride(from: 0, to: secret.count, by: size) {
@@ -150,12 +151,13 @@ package struct ByteServer: Sendable {
 /// The connections that a `ByteServer` is answering.
 ///
 /// Each has a place, and the number of places is limited. If no place is free, the server closes one
-/// connection of the clients without a group. If there are none, it closes one of the group with the
-/// most connections, where the new client counts as a connection of its group. Of these connections,
-/// the server closes the oldest one to which it has begun to send. So a program with many connections loses its own
-/// connections, not those of other groups. If no group has more than one connection, the server closes
-/// the oldest one that has had `crowdedDeadline` to read. So even if many groups hold all places, they
-/// delay a new client only for that time.
+/// connection. It chooses among the clients without a group. If there are none, it chooses among the
+/// group with the most connections, where the new client counts as a connection of its group. Among
+/// these, it chooses the oldest connection to which it has begun to send. So a program with many
+/// connections loses its own connections, not those of other groups. If no group has more than one
+/// connection, the server chooses the oldest one whose client has had at least the time
+/// `crowdedDeadline` for reading. So even if many groups hold all places, they delay a new client
+/// only for that time.
 final class BytePlaces: Sendable {
   private struct Place {
     var channel: any Channel

@@ -88,7 +88,7 @@ extension Channel {
     }
   }
 
-  /// Sends a client the error that explains why kistd does not serve it, if the socket has space.
+  /// Tells a client why kistd does not serve it; sends nothing if the socket has no space.
   func send(refusal: StorageError) {
     var bytes = WipedBytes(capacity: 512)
     bytes.append(Line.refusal(refusal))

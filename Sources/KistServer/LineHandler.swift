@@ -5,8 +5,8 @@ internal import NIOCore
 /// Splits the bytes of a channel into lines, answers the lines in order, and writes the replies.
 ///
 /// The handler wipes the bytes after use. It is a channel handler, because the locks and queues of
-/// `NIOAsyncChannel` would cost more than the rest of a load. All its code runs on the event loop
-/// of the channel. It must be `Sendable` because tasks capture it.
+/// `NIOAsyncChannel` would cost more than all other work for a load of a credential. All its code
+/// runs on the event loop of the channel. It must be `Sendable` because tasks capture it.
 ///
 /// The memory of a connection is limited. The handler stops reading while `readAhead` lines are
 /// unanswered, or while the waiting lines have `bytesAhead` bytes. So it holds at most three lines

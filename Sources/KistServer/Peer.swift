@@ -72,7 +72,7 @@ package struct PeerProcess: Sendable, Equatable {
   /// The text of /proc/PID/comm, which every process can set for itself; empty if the process had
   /// ended.
   package var name: String
-  /// Whether the process was found, and if so, whether kistd checked that the pid was still its own.
+  /// Whether the process was found, and if so, whether kistd checked that it still had this pid.
   package var evidence: AuditedPeer.Evidence
 
   package init(cgroup: String, name: String, evidence: AuditedPeer.Evidence) {

@@ -81,11 +81,11 @@ struct ByteReader {
     return String(copying: text)
   }
 
-  mutating func key(from bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
+  mutating func credentialKey(from bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
     CredentialKey(service: try text(from: bytes), account: try text(from: bytes))
   }
 
-  /// Skips a key; throws if it is not the given one.
+  /// Skips the service and the account of a credential; throws if they are not those of `key`.
   mutating func skip(_ key: CredentialKey, in bytes: Span<UInt8>) throws(StorageError) {
     try skip(key.service, in: bytes)
     try skip(key.account, in: bytes)

@@ -77,7 +77,7 @@ extension Metadata {
       try reader.skip(found, in: bytes)
       key = found
     } else {
-      key = try reader.key(from: bytes)
+      key = try reader.credentialKey(from: bytes)
     }
     let label = try reader.text(from: bytes)
     var attributes = Attributes()
@@ -87,8 +87,8 @@ extension Metadata {
     for index in 0..<Int(count) {
       let name = try reader.text(from: bytes)
       attributes[name] = try reader.text(from: bytes)
-      // Rejects a repeated name, because it does not increase the count. Rejects a name out of order,
-      // because it is not the last one after sorting.
+      // A repeated name does not increase the count, and a name out of order is not the last one after
+      // sorting. So this check rejects both.
       guard attributes.count == index + 1, attributes.sorted[index].name.hasSameBytes(as: name)
       else { throw .malformed }
     }
@@ -114,7 +114,7 @@ extension Metadata {
   static func key(decoding bytes: Span<UInt8>) throws(StorageError) -> CredentialKey {
     var reader = ByteReader()
     try reader.skip(28, of: bytes)
-    return try reader.key(from: bytes)
+    return try reader.credentialKey(from: bytes)
   }
 
   /// Decodes the parts that a save keeps: the time of the first save, and the fields.
