@@ -284,7 +284,7 @@ test-dist: dist deb ## Use kist in Debian 12 and 13, with the recipes of the doc
 	@scripts/install-packages age ansible-core debian-archive-keyring debootstrap openssh-client openssh-server \
 	  openssh-sftp-server python3-yaml strace systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm bare); newest=$$(scripts/systemd-tree trixie bare); \
-	export KIST_DESKTOP_12=$$(scripts/systemd-tree bookworm desktop) KIST_DESKTOP_13=$$(scripts/systemd-tree trixie desktop); \
+	export KIST_DESKTOP_12=$$(scripts/systemd-tree bookworm) KIST_DESKTOP_13=$$(scripts/systemd-tree trixie); \
 	cd Tests/Packages && KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest \
 	/usr/bin/python3 -B -m unittest test_tarball test_ci test_machines test_readme test_first_hour
 
