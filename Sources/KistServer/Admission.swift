@@ -46,7 +46,7 @@ final class Admission: Sendable {
       peer = found
       try check(found)
       let connection = try Connection(wrapping: channel, peer: found, sequence: sequence)
-      // This must be the last step: `leave` is called only for a connection that is returned.
+      // This must be the last step. If a later step threw, nobody would call `leave` for the connection.
       try enter(connection)
       return connection
     } catch {

@@ -85,16 +85,18 @@ extension StoreKeys {
 /// Two credentials rarely have the same 64 addresses: in a service with a million credentials,
 /// about a hundred pairs do.
 package enum RowAddresses {
-  private static let numberBits = 6
-  private static let keyBits = 32
+  /// The lowest bits of an address, which distinguish the 64 addresses of one credential.
+  private static let choiceBits = 6
+  /// The bits above them, which are from the tag of the service and the account.
+  private static let keyTagBits = 32
 
   /// All possible addresses.
   package static let all: ClosedRange<Int64> = 0...(1 << 62 - 1)
 
   /// Returns the possible addresses of one credential.
   package static func of(_ tag: RowTag) -> ClosedRange<Int64> {
-    let first = first(of: tag.service) | number(of: tag.key, bytes: 4) << numberBits
-    return first...(first | (1 << numberBits - 1))
+    let first = first(of: tag.service) | number(of: tag.key, bytes: 4) << choiceBits
+    return first...(first | (1 << choiceBits - 1))
   }
 
   /// Returns the possible addresses of a service's credentials.
@@ -106,12 +108,12 @@ package enum RowAddresses {
 
   /// Returns the same range, given the address of one credential of the service.
   package static func ofService(at address: Int64) -> ClosedRange<Int64> {
-    let mask: Int64 = 1 << (keyBits + numberBits) - 1
+    let mask: Int64 = 1 << (keyTagBits + choiceBits) - 1
     return (address & ~mask)...(address | mask)
   }
 
   private static func first(of service: Tag) -> Int64 {
-    number(of: service, bytes: 3) << (keyBits + numberBits)
+    number(of: service, bytes: 3) << (keyTagBits + choiceBits)
   }
 
   /// Returns the first bytes of a tag as a big-endian number.
