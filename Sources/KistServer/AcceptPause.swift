@@ -2,8 +2,8 @@ internal import NIOCore
 
 /// Stops a listener for a second after an error of accept(2), for example EMFILE.
 ///
-/// NIO's own handler for this does not work: after an error, NIO still asks the kernel for clients to
-/// accept. The client that caused the error still waits, so the kernel reports it again and again, and
+/// NIO's own handler for this does not work: after an error, NIO still asks the kernel which clients
+/// it can accept. The client that caused the error still waits, so the kernel reports it again and again, and
 /// the event loop would use a whole processor.
 ///
 /// Add it as the first handler of a listener.

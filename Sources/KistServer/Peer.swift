@@ -23,7 +23,9 @@ package struct Peer: Sendable, Equatable {
     self.process = process
   }
 
-  /// Returns whether the peer has this process's uid; root counts as another user.
+  /// Returns whether the peer has this process's uid.
+  ///
+  /// Root is another user, except for a kistd of root.
   package static func isOwnUser(_ peer: Peer) -> Bool { peer.uid == geteuid() }
 
   /// Asks the kernel for the peer of a socket (unix(7), SO_PEERCRED).

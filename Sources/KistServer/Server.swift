@@ -14,10 +14,10 @@ internal import NIOPosix
 
 /// A server that answers lines on a listening socket.
 package struct Server: Sendable {
-  /// The default number of connections that are served at once.
+  /// The default of `maximumConnections`.
   package static let usualMaximumConnections = 128
 
-  /// The number of connections that are served at once.
+  /// The maximum number of connections at the same time.
   ///
   /// At this limit, a new connection evicts another.
   package var maximumConnections = Server.usualMaximumConnections

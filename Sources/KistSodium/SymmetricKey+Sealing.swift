@@ -89,22 +89,22 @@ extension SymmetricKey {
 
 /// Seals several messages under one key, as `SymmetricKey.seal` does, for two thirds of its cost.
 ///
-/// Each message has a different nonce: the nonce of the run, with its last eight bytes counted up.
-/// A nonce would repeat within a run only after 2^64 messages. Two runs differ in the 16 random
-/// bytes before the counter. The probability that two of 2^32 runs share them is 2^-65.
+/// Each message has a different nonce: the nonce of the series, with its last eight bytes counted up.
+/// A nonce would repeat within a series only after 2^64 messages. Two series differ in the 16 random
+/// bytes before the counter. The probability that two of 2^32 series share them is 2^-65.
 ///
-/// Use a run immediately and do not keep it. Otherwise, a virtual machine that is restored from a
+/// Use a series immediately and do not keep it. Otherwise, a virtual machine that is restored from a
 /// snapshot would continue with the counter of the snapshot, and use the same nonces again.
 ///
 /// XChaCha20 is ChaCha20 with a key derived from its own key and these 16 bytes
-/// (draft-irtf-cfrg-xchacha-03, §2.3). A run derives that key once.
-package struct SealingRun: ~Copyable {
+/// (draft-irtf-cfrg-xchacha-03, §2.3). A series derives that key once.
+package struct SealingSeries: ~Copyable {
   private let key: SymmetricKey
   private let prefix: InlineArray<16, UInt8>
   /// The nonce of ChaCha20: four zeros, and the last eight bytes of the XChaCha20 nonce.
   private var counter: InlineArray<12, UInt8>
 
-  /// Begins a run with a nonce of 24 random bytes.
+  /// Begins a series with a nonce of 24 random bytes.
   package init(under key: SymmetricKey, nonce: [UInt8]) throws(StorageError) {
     precondition(nonce.count == SymmetricKey.nonceSize, "a nonce has 24 bytes")
     let prefix = InlineArray<16, UInt8> { nonce[$0] }

@@ -121,8 +121,8 @@ extension KeySlot {
   ///
   /// The same limit applies to the cost of one slot and to the total.
   ///
-  /// An attacker can add forged slots without any key. They are detected only after another slot
-  /// has opened the store, so trying them must not cost too much.
+  /// An attacker who has no key can still add forged slots. They are detected only after another
+  /// slot has opened the store, so trying them must not cost too much.
   package static func checkTotalCost(of slots: [KeySlot]) throws(StorageError) {
     let work = slots.compactMap { slot in
       if case .passphrase(let cost, _) = slot.kind { cost.work } else { nil }

@@ -2,8 +2,8 @@ package import KistCore
 
 /// A planned change of the store.
 ///
-/// The functions that make plans read only their arguments, and write nothing. `KistFile` then
-/// makes the writes of several plans in one transaction. If a function throws, only its own change
+/// A function that makes a plan uses only its arguments, and writes nothing. `KistFile` then makes
+/// the writes of several plans in one transaction. If such a function throws, only its own change
 /// fails.
 package struct Plan<Answer> {
   /// The writes, in order, apart from the header.
@@ -46,8 +46,8 @@ package struct FoundRow {
 package struct KeySlotChange: Sendable {
   /// The slots that the store had when this change was checked.
   ///
-  /// If another request has changed the slots since then, this change fails. Otherwise two requests
-  /// together might remove all slots.
+  /// If another request has changed the slots since then, this change fails. Without this check,
+  /// two requests together could remove all slots.
   let slots: [KeySlot]
   /// The slot to add.
   let added: KeySlot?

@@ -9,7 +9,7 @@ private let hasAccount: UInt32 = 2
 ///
 /// Sealed names open only if the text before them in their line is unchanged.
 package struct NameSealing: ~Copyable {
-  private var run: SealingRun
+  private var series: SealingSeries
   /// The associated data.
   ///
   /// It begins with the same prefix for all names.
@@ -19,9 +19,9 @@ package struct NameSealing: ~Copyable {
 
   /// Begins with a nonce of 24 random bytes.
   ///
-  /// Each further message has the next nonce: the last eight bytes are a counter (`SealingRun`).
+  /// Each further message has the next nonce: the last eight bytes are a counter (`SealingSeries`).
   package init(_ keys: StoreKeys, nonce: [UInt8]) throws(StorageError) {
-    run = try SealingRun(under: keys.nameKey, nonce: nonce)
+    series = try SealingSeries(under: keys.nameKey, nonce: nonce)
     let prefix = StoreFormat.associatedData(of: .names, storeID: keys.storeID)
     associatedData.append(prefix.span)
     prefixSize = prefix.count
@@ -40,15 +40,15 @@ package struct NameSealing: ~Copyable {
     message.pad()
     associatedData.truncate(to: prefixSize)
     associatedData.append(text)
-    Self.seal(message, for: associatedData, by: &run, into: &sealed)
+    Self.seal(message, for: associatedData, by: &series, into: &sealed)
   }
 
   private static func seal(
     _ message: borrowing WipedBytes, for associatedData: borrowing WipedBytes,
-    by run: inout SealingRun, into sealed: inout WipedBytes
+    by series: inout SealingSeries, into sealed: inout WipedBytes
   ) {
     message.withBytes { message in
-      associatedData.withBytes { run.seal(message, for: $0, into: &sealed) }
+      associatedData.withBytes { series.seal(message, for: $0, into: &sealed) }
     }
   }
 }

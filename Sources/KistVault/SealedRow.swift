@@ -99,8 +99,10 @@ extension StoreKeys {
       .withBytes { bytes throws(StorageError) in try Metadata.key(decoding: bytes) }
   }
 
-  /// Opens the secret of a row; throws `corrupt` if it is not authentic or exceeds the limits.
-  package func openSecret(
+  /// Opens the secret of a row whose metadata is already open, and returns the whole row.
+  ///
+  /// Throws `corrupt` if the secret is not authentic or exceeds the limits.
+  package func openRow(
     _ sealed: Span<UInt8>, of metadata: consuming Metadata, as identity: RowIdentity
   ) throws(StorageError) -> OpenedRow {
     let (secret, fields) = try openSecret(sealed, hasFields: metadata.secretHasFields, as: identity)

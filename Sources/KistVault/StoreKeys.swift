@@ -5,7 +5,8 @@ package import KistSodium
 //
 // - *Seal*: encrypt and authenticate. *Open*: verify and decrypt.
 // - *Row*: one stored credential. It has two sealed parts, the metadata and the secret.
-// - *Key*: in the names of functions about rows, the service and the account of a credential.
+// - *Key*: the service and the account of a credential. The word has this meaning in the names of
+//   functions about rows.
 // - *Tag*: a keyed hash of names, by which the store finds rows.
 // - *Address*: the number of a row in the table.
 // - *Sequence*: the number of a change. Each change of the store has the next number.

@@ -68,16 +68,16 @@ import Testing
   }
 }
 
-@Suite(.timeLimit(.minutes(10))) struct `A run of sealing` {
+@Suite(.timeLimit(.minutes(10))) struct `A series of sealed messages` {
   private let key = try! SymmetricKey(
     derivedFrom: GuardedKey.random(), id: 1, context: "kistTEST")
   private let place = Array("place".utf8)
 
   private func sealed(_ messages: [[UInt8]], nonce: [UInt8]) throws -> [[UInt8]] {
-    var run = try SealingRun(under: key, nonce: nonce)
+    var series = try SealingSeries(under: key, nonce: nonce)
     return messages.map { message in
       var sealed = WipedBytes()
-      run.seal(message.span, for: place.span, into: &sealed)
+      series.seal(message.span, for: place.span, into: &sealed)
       return sealed.withBytes { bytes in bytes.indices.map { bytes[$0] } }
     }
   }

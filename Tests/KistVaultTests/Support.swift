@@ -50,7 +50,7 @@ struct Vault {
 
   func open(_ row: SealedRow) throws(StorageError) -> OpenedRow {
     let metadata = try keys.openMetadata(row.metadata.span, as: row.identity)
-    return try keys.openSecret(row.secret.span, of: metadata, as: row.identity)
+    return try keys.openRow(row.secret.span, of: metadata, as: row.identity)
   }
 
   /// Adds the rows in the order of their addresses; returns whether each is where it is found.

@@ -86,7 +86,7 @@ private struct Vectors: Decodable {
       #expect(message == bytes(vector.metadataMessage))
       #expect(row.metadata == bytes(vector.metadata) && row.secret == bytes(vector.secret))
       #expect(try keys.openMetadata(row.metadata.span, as: identity) == metadata)
-      let opened = try keys.openSecret(row.secret.span, of: metadata, as: identity)
+      let opened = try keys.openRow(row.secret.span, of: metadata, as: identity)
       #expect(opened.secret == secret)
       #expect(try opened.secretFields == fields(vector.secretFields))
       #expect(copy(keys.hash(of: row)) == bytes(vector.hash))

@@ -176,7 +176,7 @@ struct RowInspection {
     }
     let opened: OpenedRow
     do throws(StorageError) {
-      opened = try keys.openSecret(sealedSecret.span, of: metadata, as: identity)
+      opened = try keys.openRow(sealedSecret.span, of: metadata, as: identity)
     } catch {
       let fault =
         error == .beyondLimits ? "is longer than kist allows" : "fails authentication"

@@ -95,7 +95,7 @@ extension Database {
   ) throws(StorageError) {
     _ = try verifyRows(keys) { identity, metadata, secret throws(StorageError) in
       let metadata = try keys.openMetadata(metadata, as: identity)
-      try body(try keys.openSecret(secret, of: metadata, as: identity))
+      try body(try keys.openRow(secret, of: metadata, as: identity))
       return .more
     }
   }

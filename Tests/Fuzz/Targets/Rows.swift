@@ -35,7 +35,7 @@ let rows = Target("rows") { input in
       && (try? storeKeys.openMetadata(row.metadata.span, as: identity))
         == (isSavable ? metadata : nil),
     "metadata are opened as they were sealed, and only such as a save leaves")
-  let opened = try? storeKeys.openSecret(row.secret.span, of: metadata, as: identity)
+  let opened = try? storeKeys.openRow(row.secret.span, of: metadata, as: identity)
   demand(
     opened?.secret == secret && opened?.secretFields == metadata.fields,
     "a secret is opened as it was sealed")
@@ -56,7 +56,7 @@ let rows = Target("rows") { input in
   for keys in [otherKeys, otherStore] {
     demand(
       (try? keys.openMetadata(row.metadata.span, as: identity)) == nil
-        && (try? keys.openSecret(row.secret.span, of: metadata, as: identity)) == nil,
+        && (try? keys.openRow(row.secret.span, of: metadata, as: identity)) == nil,
       "nothing is read without the key, or as another store's")
   }
 }
