@@ -88,7 +88,7 @@ extension Channel {
     }
   }
 
-  /// Tells a client why kistd does not serve it; sends nothing if the socket has no space.
+  /// Sends a client the reason why kistd does not serve it; nothing if the socket has no space.
   func send(refusal: StorageError) {
     var bytes = WipedBytes(capacity: 512)
     bytes.append(Line.refusal(refusal))

@@ -77,7 +77,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   /// Answers the lines one after another until the input ends, and then closes the channel.
   ///
   /// If the client disconnects, its received requests are still performed, except those that serve
-  /// only this client: reads, and requests for a backup. Must be called on the event loop.
+  /// only this client: requests that only read, and requests for a backup. Must be called on the
+  /// event loop.
   func run(
     _ answer: @escaping @Sendable (Line) async -> Line,
     whenRefused: @escaping @Sendable (StorageError) -> Void

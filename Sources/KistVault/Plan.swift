@@ -154,7 +154,7 @@ extension StoreKeys {
   ) throws(StorageError) -> SealedRow.Preserved? {
     try condition.check(against: found.row.map { header.epoch.revision(of: $0.identity.sequence) })
     guard let row = found.row else { return nil }
-    // The header counts no rows, but a row exists. So the header and the row do not belong
+    // The count in the header is zero, but a row exists. So the header and the row do not belong
     // together.
     if header.count == 0 { throw .wrongRows }
     return try openPreserved(row.metadata.span, row.secret.span, as: row.identity, foundBy: key)
