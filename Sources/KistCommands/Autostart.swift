@@ -147,9 +147,14 @@ extension Autostart {
     guard !isListening(socket) else { return }
     throw StorageError(
       .unavailable, "systemd could not start kistd.socket",
-      hint: "`systemctl --user status kistd.socket` shows why")
+      hint: hintAtFailedUnit)
   }
 }
+
+/// Advice for a unit that systemd no longer starts.
+let hintAtFailedUnit =
+  "`journalctl --user -t kistd` shows why; after you have mended it: "
+  + "`systemctl --user reset-failed kistd.socket kistd.service`"
 
 extension StorageError {
   /// Reads the error with which `kistd --detach` ended.

@@ -66,7 +66,7 @@ extension RequiresUserStorage {
   func perform(
     _ storage: UserStorage, unlockedBy access: StorageAccess, _ terminal: Terminal
   ) async throws(StorageError) {
-    let mayAsk = terminal.inputIsTerminal && !prompting.noPrompt
+    let mayAsk = terminal.canAsk && !prompting.noPrompt
     try await perform(mayAsk ? storage.offeringToUnlock(access, at: terminal) : storage, terminal)
   }
 }
@@ -93,7 +93,7 @@ extension RequiresBackups {
   ) async throws(StorageError) {
     let status = try await access.status()
     if status.unlocksWith == .provider { throw .noBackups }
-    if status.isLocked, terminal.inputIsTerminal {
+    if status.isLocked, terminal.canAsk {
       let locked = StorageError.locked("the storage is locked")
       if prompting.noPrompt { throw locked }
       guard try await access.offerToUnlock(because: locked, at: terminal) else { throw locked }

@@ -50,6 +50,13 @@ private func line(
   }
 }
 
+/// Returns whether this process has a controlling terminal (tty(4)), at which it can ask.
+package func hasControllingTerminal() -> Bool {
+  let terminal = unsafe open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
+  if terminal >= 0 { close(terminal) }
+  return terminal >= 0
+}
+
 private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios) {
   let terminal = unsafe open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
   var settings = termios()

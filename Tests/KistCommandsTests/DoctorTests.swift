@@ -150,6 +150,10 @@ import Testing
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
     (.disabled, "note\tservice\tsystemd starts kistd only after the first kist command\t", 0),
     (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
+    (
+      .failed,
+      "problem\tservice\tsystemd could not start kistd\t`journalctl --user -t kistd` shows why", 7
+    ),
     (.masked, "note\tservice\tthe unit of kistd is masked, so kist does not start kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
     (

@@ -134,7 +134,7 @@ import Testing
     let end = await setUp(
       hasCredentials ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
     #expect(end.status == status)
-    #expect(end.error.contains("stop kistd, check it with `kistd probe`") == hasCredentials)
+    #expect(end.error.contains("check its storage with `kistd probe`") == hasCredentials)
   }
 
   @Test(arguments: ["keyrings/login.keyring", "kwalletd/kdewallet.kwl"])

@@ -26,6 +26,18 @@ import Testing
     #expect(world.passphrases == [Secret(utf8: "correct horse")])
   }
 
+  @Test func `stays locked without a terminal of this session, as in su --command`() async {
+    let recorder = Recorder()
+    var terminal = recorder.terminal(isTerminal: true)
+    terminal.canAsk = false
+    let status = await Kist.status(of: ["list"], on: terminal) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(.failing(.locked("the storage is locked")), unlockedBy: .inMemory(), terminal)
+    }
+    #expect(status == 5)
+    #expect(recorder.error.hasPrefix("kist: the storage is locked\n"), "\(recorder.error)")
+  }
+
   @Test func `is unlocked by its provider's own prompt`() async {
     let world = World(unlocksWith: .provider)
     #expect(await world.run(["load", "s"], typing: ["y"]) == 0)

@@ -156,6 +156,15 @@ extension Host {
   /// Returns the findings about whether systemd starts kistd; returns none without systemd.
   func serviceFindings() -> [Finding] {
     guard file("/run/systemd/system") != nil else { return [] }
+    if lines(["systemctl", "--user", "is-failed", "kistd.socket", "kistd.service"])
+      .contains("failed")
+    {
+      return [
+        Finding(
+          .problem(.unavailable), "service", "systemd could not start kistd", hint: hintAtFailedUnit
+        )
+      ]
+    }
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
     case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":

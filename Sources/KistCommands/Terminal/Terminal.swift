@@ -7,8 +7,10 @@ internal import KistWire
 
 /// The input, output, user and time of a command.
 struct Terminal: Sendable {
-  /// Whether standard input is a terminal, so that the user can be asked.
   var inputIsTerminal: Bool
+  /// Whether the user can also be asked: the terminal of standard input may belong to another
+  /// session, as in `su --command`.
+  var canAsk: Bool
   var outputIsTerminal: Bool
   var outputHasColors: Bool
   var outputWidth: Int
@@ -32,7 +34,9 @@ struct Terminal: Sendable {
 extension Terminal {
   static var live: Terminal {
     Terminal(
-      inputIsTerminal: isatty(STDIN_FILENO) == 1, outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+      inputIsTerminal: isatty(STDIN_FILENO) == 1,
+      canAsk: isatty(STDIN_FILENO) == 1 && hasControllingTerminal(),
+      outputIsTerminal: isatty(STDOUT_FILENO) == 1,
       outputHasColors: mayShowColors(STDOUT_FILENO),
       outputWidth: columns(ofTerminal: STDOUT_FILENO) ?? 80,
       outputIsPrivate: isPrivateFile(STDOUT_FILENO), errorWidth: columns(ofTerminal: STDERR_FILENO),

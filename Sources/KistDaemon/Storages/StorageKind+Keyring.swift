@@ -204,7 +204,7 @@ extension StorageError {
     fileprivate static var noKeyrings: StorageError {
       StorageError(
         .unavailable, "this kistd was built without support for keyrings",
-        hint: "use a kistd that was built with the trait Libsecret")
+        hint: "the kistd of the Debian package supports them; that of the tarball does not")
     }
   }
 #endif

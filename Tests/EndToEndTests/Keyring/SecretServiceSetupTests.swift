@@ -96,7 +96,7 @@
         #expect(end.error.contains("no other program is set up to provide a keyring\n"))
         #expect(
           end.error.contains(
-            "for programs that use a keyring, it starts the program in \(home.path)/other/dbus-1/"
+            "for programs that use a keyring, the session bus starts the program in \(home.path)/other/dbus-1/"
               + "services/org.freedesktop.secrets.service again\n"))
         #expect(end.error.hasSuffix("there is nothing to undo\n"))
         #expect(files(in: home).isEmpty)

@@ -22,7 +22,8 @@ final class Recorder: Sendable {
     let answers = Answers(typed)
     let unread = Mutex(input)
     return Terminal(
-      inputIsTerminal: isTerminal, outputIsTerminal: outputIsTerminal ?? isTerminal,
+      inputIsTerminal: isTerminal, canAsk: isTerminal,
+      outputIsTerminal: outputIsTerminal ?? isTerminal,
       outputHasColors: hasColors,
       outputWidth: width, outputIsPrivate: outputIsPrivate, errorWidth: errorWidth,
       readPiece: { () throws(StorageError) in

@@ -94,7 +94,7 @@ extension KeySlots {
           : "add a passphrase first, with `kist passphrase set`")
     }
     if rest.count == 1, !confirmed {
-      guard terminal.inputIsTerminal else {
+      guard terminal.canAsk else {
         throw .refused(
           "nothing was removed: slot \(last.number) would be the only key slot",
           hint: "to confirm, give `--yes`")

@@ -114,7 +114,7 @@ extension Host {
     guard let program = secretServiceProgram else {
       throw .refused(
         "there is no kist-secret-service next to kist or on PATH", as: .unavailable,
-        hint: "install it in the directory of kist")
+        hint: "the Debian package and `make install` have it; the tarball does not")
     }
     guard program.utf8.allSatisfy({ isPlainInPath($0) }) else {
       throw .refused(

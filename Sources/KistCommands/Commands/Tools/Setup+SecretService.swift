@@ -94,7 +94,10 @@ extension Setup {
       throw .refused(
         "kist would take the place of the \(keyring.label), and cannot find out whether kistd keeps "
           + "your credentials there, because kistd is running or cannot start",
-        as: .conflict, hint: "stop kistd, check it with `kistd probe`, and run this command again")
+        as: .conflict,
+        hint:
+          "end kistd (`kistd` shows the command), check its storage with `kistd probe`, and run "
+          + "this command again")
     }
     guard choice.storage == keyring.storage else { return }
     throw .refused(
@@ -108,7 +111,8 @@ extension Setup {
     by provider: KeyringProvider?, in host: Host
   ) throws(StorageError) {
     let hint =
-      "import what kist can: `kist import keyring`; then run this command with --hide-keyring"
+      "import what kist can: `kist import keyring`, which leaves out items of programs that it does "
+      + "not know; then run this command with --hide-keyring"
     switch provider?.owner {
     case .kist: return
     case .other(let running):
@@ -148,7 +152,8 @@ extension Setup {
     reloadBus(terminal, in: host)
     try terminal.reportSuccess("the session bus no longer starts kist-secret-service")
     if let other = host.otherKeyringFile {
-      terminal.note("for programs that use a keyring, it starts the program in \(other) again")
+      terminal.note(
+        "for programs that use a keyring, the session bus starts the program in \(other) again")
     } else {
       terminal.note("no other program is set up to provide a keyring")
     }

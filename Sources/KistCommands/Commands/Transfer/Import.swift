@@ -115,7 +115,7 @@ struct Import: RequiresUserStorage {
 
   private func confirm(_ count: Int, _ terminal: Terminal) throws(StorageError) {
     if yes { return }
-    guard terminal.inputIsTerminal else {
+    guard terminal.canAsk else {
       throw .refused(
         "nothing was saved: without a terminal, kist cannot ask for confirmation",
         hint: "to confirm, give `--yes`")
