@@ -9,7 +9,15 @@ extension Provider {
         "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',"
           + "member='NameOwnerChanged',arg2=''")
       _ = try await bus.reply(to: match)
-      for name in Self.names { try await take(name) }
+      for name in Self.names {
+        guard try await take(name) else {
+          return end(
+            StorageError(
+              .unavailable,
+              "\(await owner(of: name)) already provides the Secret Service on this bus",
+              hint: "stop it first, or keep it: kist works with it, too"))
+        }
+      }
     } catch {
       end(
         StorageError(
@@ -17,18 +25,13 @@ extension Provider {
     }
   }
 
-  private func take(_ name: String) async throws(BusError) {
+  /// Takes a name; returns `false` if another program has it.
+  private func take(_ name: String) async throws(BusError) -> Bool {
     let request = busCall("RequestName")
     request.write(name)
     // DO_NOT_QUEUE, and no permission for others to replace it.
     request.write(UInt32(4))
-    let isOurs = try await bus.reply(to: request).readUInt32() == 1
-    if !isOurs {
-      end(
-        StorageError(
-          .unavailable, "\(await owner(of: name)) already provides the Secret Service on this bus",
-          hint: "stop it first, or keep it: kist works with it, too"))
-    }
+    return try await bus.reply(to: request).readUInt32() == 1
   }
 
   /// Describes the program that has a name.

@@ -213,11 +213,7 @@
         reply.writeVariant(of: "as") { reply.write(variables) }
         bus.send(reply)
       }
-      let request = bus.makeCall(
-        to: "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName")
-      request.write("org.freedesktop.systemd1")
-      request.write(UInt32(0))
-      _ = try await bus.reply(to: request)
+      try await takeName("org.freedesktop.systemd1")
     }
   }
 #endif

@@ -24,8 +24,18 @@
     @Test func `ends with a reason if another program has the name`() async throws {
       try await withService { (_, bus) async throws in
         let end = startService(.init(.inMemory()), on: bus.address)
-        try await poll("the second service ends") { end.reasons.count == 1 }
-        #expect(end.reasons[0]?.code == .unavailable)
+        try await poll("the second service ends") { !end.reasons.isEmpty }
+        #expect(end.reasons.map { $0?.code } == [.unavailable])
+      }
+    }
+
+    @Test func `takes no other name if another program has one of its names`() async throws {
+      try await withPrivateBus { bus in
+        let other = try await BusClient.connect(to: bus.address)
+        try await other.takeName("io.kist.SecretService")
+        let end = startService(.init(.inMemory()), on: bus.address)
+        try await poll("the service ends") { !end.reasons.isEmpty }
+        #expect(try await !bus.hasProvider())
       }
     }
 

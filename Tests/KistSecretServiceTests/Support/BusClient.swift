@@ -52,6 +52,15 @@
       _ = try await bus.reply(to: match)
     }
 
+    /// Takes a name on the bus that no other program has.
+    func takeName(_ name: String) async throws {
+      let request = bus.makeCall(
+        to: "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName")
+      request.write(name)
+      request.write(UInt32(0))
+      _ = try await bus.reply(to: request)
+    }
+
     /// Sends a call, and returns what `read` takes from the reply.
     func call<Value: Sendable>(
       _ path: String, _ interface: String, _ member: String,
