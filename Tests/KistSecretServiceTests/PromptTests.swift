@@ -74,7 +74,7 @@
         try await client.show(prompt)
         try await client.dismiss(prompt)
         #expect(await client.completed.count == 1)
-        #expect(asker.questions.count == 1)
+        try await poll("the first prompt asks") { asker.questions.count == 1 }
         asker.answer()
         for client in others {
           try await poll("the prompt ends") { await client.completed.count == 1 }
@@ -93,6 +93,7 @@
         let other = try await BusClient.connect(to: bus.address)
         let prompt = try await client.move("Unlock", [login]).prompt
         try await client.show(prompt)
+        try await poll("the prompt asks") { asker.openQuestions == 1 }
         try await other.show(try await other.move("Unlock", [login]).prompt, window: "next")
         try await client.dismiss(prompt)
         try await poll("the next one asks") { asker.questions == ["first ", "first next"] }
@@ -150,6 +151,8 @@
         for isDismissed in [false, true] {
           let prompt = try await client.delete(collection: collection)
           try await client.show(prompt)
+          // The program gets its reply before that.
+          try await poll("the prompt asks") { asker.openQuestions == 1 }
           let count = await client.completed.count
           if isDismissed { try await client.dismiss(prompt) } else { asker.answer() }
           try await poll("the prompt ends") { await client.completed.count == count + 1 }

@@ -33,8 +33,14 @@
     var openQuestions: Int { state.withLock { $0.open.count } }
     var reports: [String] { state.withLock { $0.reports } }
 
-    /// Answers the open questions.
-    func answer() { for open in state.withLock({ $0.open.values }) { open.finish() } }
+    /// Answers the open questions; there must be one.
+    func answer() {
+      let open = state.withLock { state in
+        defer { state.open = [:] }
+        return state.open.values
+      }
+      for question in open { question.finish() }
+    }
 
     private func hear(_ question: String) async {
       let (stream, open) = AsyncStream.makeStream(of: Void.self)
