@@ -63,6 +63,10 @@ let package = Package(
       name: "CLibsecret", pkgConfig: "libsecret-1", providers: [.apt(["libsecret-1-dev"])]),
     .target(name: "KistLibsecret", dependencies: ["CLibsecret", "KistCore", "KistJSON"]),
 
+    // MARK: - Shared vaults
+
+    .target(name: "KistCluster", dependencies: ["KistCore"]),
+
     // MARK: - A person at a terminal
 
     .target(name: "KistTerminal", dependencies: ["KistCore"]),
@@ -172,6 +176,8 @@ let package = Package(
     .testTarget(name: "KistSodiumTests", dependencies: ["KistCore", "KistSodium"]),
     .testTarget(
       name: "KistVaultTests", dependencies: ["KistCore", "KistSodium", "KistTesting", "KistVault"]),
+    .testTarget(
+      name: "KistClusterTests", dependencies: ["KistCluster", "KistCore", "KistTesting"]),
     .testTarget(
       name: "KistFileTests",
       dependencies: [

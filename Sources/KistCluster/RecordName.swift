@@ -1,0 +1,99 @@
+internal import KistCore
+
+/// The name of a record of a vault.
+///
+/// An adapter makes a key of its database from the id of the vault and the name's `path`.
+package enum RecordName: Hashable, Sendable {
+  /// The machines of the vault, and the master key for each of them.
+  case roster
+  /// The description of the last change of a generation.
+  case head(generation: UInt32)
+  /// The head that a change wrote, by the sequence of that change.
+  case logEntry(generation: UInt32, sequence: UInt64)
+  /// A credential, by its key tag.
+  case row(generation: UInt32, key: RecordID)
+  /// What a machine has seen, by the id of the machine.
+  case seen(machine: RecordID)
+
+  /// The generation of the record; `nil` for a record of the whole vault.
+  package var generation: UInt32? {
+    switch self {
+    case .roster, .seen: nil
+    case .head(let generation), .logEntry(let generation, _), .row(let generation, _): generation
+    }
+  }
+
+  /// The name as ASCII text, such as `00000001/row/…`.
+  ///
+  /// Numbers are hexadecimal, 8 digits for a generation and 16 for a sequence. So the order of the
+  /// texts is the order of the numbers.
+  package var path: String {
+    switch self {
+    case .roster: "roster"
+    case .head(let generation): "\(hexadecimal(generation))/head"
+    case .logEntry(let generation, let sequence):
+      "\(hexadecimal(generation))/log/\(hexadecimal(sequence))"
+    case .row(let generation, let key): "\(hexadecimal(generation))/row/\(key)"
+    case .seen(let machine): "seen/\(machine)"
+    }
+  }
+
+  /// Reads a name; `nil` if the text is not exactly the path of a name.
+  package init?(path: String) {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    let name: RecordName?
+    switch (parts.count, parts.count > 1 ? parts[1] : "") {
+    case (1, _): name = .roster
+    case (2, "head"): name = UInt32(parts[0], radix: 16).map { .head(generation: $0) }
+    case (2, _): name = RecordID(hexadecimal: parts[1]).map { .seen(machine: $0) }
+    case (3, "log"):
+      guard let generation = UInt32(parts[0], radix: 16) else { return nil }
+      name = UInt64(parts[2], radix: 16).map { .logEntry(generation: generation, sequence: $0) }
+    case (3, "row"):
+      guard let generation = UInt32(parts[0], radix: 16) else { return nil }
+      name = RecordID(hexadecimal: parts[2]).map { .row(generation: generation, key: $0) }
+    default: name = nil
+    }
+    // Rejects other spellings of a number, such as capitals or missing zeros.
+    guard let name, name.path.hasSameBytes(as: path) else { return nil }
+    self = name
+  }
+}
+
+/// Sixteen bytes that name a record: a key tag, or the id of a machine.
+package struct RecordID: Hashable, Comparable, Sendable {
+  /// The size in bytes.
+  package static let size = 16
+
+  /// The bytes, the first of which is the most significant.
+  private let number: UInt128
+
+  /// Copies 16 bytes; returns `nil` for another number of bytes.
+  package init?(_ bytes: [UInt8]) {
+    guard bytes.count == Self.size else { return nil }
+    number = bytes.reduce(0) { $0 << 8 | UInt128($1) }
+  }
+
+  fileprivate init?(hexadecimal digits: Substring) {
+    guard let number = UInt128(digits, radix: 16) else { return nil }
+    self.number = number
+  }
+
+  /// The bytes.
+  package var bytes: [UInt8] {
+    (0..<Self.size).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
+  }
+
+  /// Orders by the bytes.
+  package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
+}
+
+extension RecordID: CustomStringConvertible {
+  /// The bytes in 32 hexadecimal digits.
+  package var description: String { hexadecimal(number) }
+}
+
+private func hexadecimal(_ number: some FixedWidthInteger) -> String {
+  let digits = String(number, radix: 16)
+  return String(repeating: "0", count: number.bitWidth / 4 - digits.utf8.count) + digits
+}
