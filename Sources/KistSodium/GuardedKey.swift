@@ -16,7 +16,7 @@ package final class GuardedKey: Sendable {
   package init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
-    region = try GuardedRegion(filledBy: fill)
+    region = try GuardedRegion(size: Self.size, filledBy: fill)
     region.forbidAccess()
   }
 
@@ -32,6 +32,30 @@ package final class GuardedKey: Sendable {
     try self.init { output throws(StorageError) in
       for offset in bytes.indices { output.append(bytes[offset]) }
     }
+  }
+
+  /// Derives a key from another, for a context of eight characters (`crypto_kdf_derive_from_key`).
+  package convenience init(
+    derivedFrom key: GuardedKey, id: UInt64, context: String
+  ) throws(StorageError) {
+    try self.init { output throws(StorageError) in
+      key.derive(id: id, context: context, into: &output)
+    }
+  }
+
+  /// Writes the key that is derived from this one.
+  func derive(id: UInt64, context: String, into output: inout OutputSpan<UInt8>) {
+    precondition(context.utf8.count == 8, "a context has eight characters")
+    let status = withBytes { key in
+      unsafe key.withUnsafeBufferPointer { key in
+        unsafe output.fill {
+          unsafe crypto_kdf_derive_from_key($0, Self.size, id, context, key.baseAddress!)
+        }
+      }
+    }
+    precondition(status == 0, "a subkey has 32 bytes")
+    // BLAKE2b leaves its state, with the key, on the stack.
+    sodium_stackzero(4096)
   }
 
   /// Calls the body with the bytes, which are valid only during the call.
@@ -65,18 +89,22 @@ final class GuardedRegion: @unchecked Sendable {
   let isInRAM: Bool
 
   /// Allocates a region and calls the body, which must fill it completely.
-  init(filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void) throws(StorageError) {
+  ///
+  /// - Parameter size: the size in bytes.
+  init(
+    size: Int, filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
+  ) throws(StorageError) {
     startSodium()
-    guard let start = unsafe sodium_malloc(GuardedKey.size) else {
+    guard let start = unsafe sodium_malloc(size) else {
       throw StorageError(
         .unavailable, "there is no memory for a key",
         hint: "free some memory, or raise the limit of locked memory (`ulimit -l`)")
     }
     unsafe memory = UnsafeMutableBufferPointer(
-      start: start.assumingMemoryBound(to: UInt8.self), count: GuardedKey.size)
+      start: start.assumingMemoryBound(to: UInt8.self), count: size)
     // sodium_malloc also locks it, but ignores a failure. The memory counts only once against the
     // limit.
-    isInRAM = unsafe sodium_mlock(start, GuardedKey.size) == 0
+    isInRAM = unsafe sodium_mlock(start, size) == 0
     var output = unsafe OutputSpan(buffer: memory, initializedCount: 0)
     try fill(&output)
     precondition(output.isFull, "a key was not filled")

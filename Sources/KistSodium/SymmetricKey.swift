@@ -13,7 +13,7 @@ package final class SymmetricKey: Sendable {
   private init(
     filledBy fill: (inout OutputSpan<UInt8>) throws(StorageError) -> Void
   ) throws(StorageError) {
-    region = try GuardedRegion(filledBy: fill)
+    region = try GuardedRegion(size: GuardedKey.size, filledBy: fill)
     region.allowReading()
   }
 
@@ -21,18 +21,8 @@ package final class SymmetricKey: Sendable {
   package convenience init(
     derivedFrom key: GuardedKey, id: UInt64, context: String
   ) throws(StorageError) {
-    precondition(context.utf8.count == 8, "a context has eight characters")
     try self.init { output throws(StorageError) in
-      let status = key.withBytes { key in
-        unsafe key.withUnsafeBufferPointer { key in
-          unsafe output.fill {
-            unsafe crypto_kdf_derive_from_key($0, GuardedKey.size, id, context, key.baseAddress!)
-          }
-        }
-      }
-      precondition(status == 0, "a subkey has 32 bytes")
-      // BLAKE2b leaves its state, with the key, on the stack.
-      sodium_stackzero(4096)
+      key.derive(id: id, context: context, into: &output)
     }
   }
 

@@ -12,6 +12,23 @@ import Testing
         + "7d87c5392aab792dc252d5de4533cc9518d38aa8dbf1925ab92386edd4009923")
   }
 
+  @Test(
+    arguments: [
+      (16, "cf4ab791c62b8d2b2109c90275287816"),
+      (32, "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319"),
+    ])
+  func `BLAKE2b gives the values of hashlib`(count: Int, expected: String) {
+    #expect(hexadecimal(blake2b(Array("abc".utf8).span, count: count)) == expected)
+  }
+
+  @Test func `a key can be derived for guarded memory, too`() throws {
+    let key = try GuardedKey(
+      derivedFrom: GuardedKey(copying: [UInt8](0..<32).span), id: 1, context: "kistmach")
+    let bytes = key.withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    #expect(
+      hexadecimal(bytes) == "00a3e76863f853ac5feabb1514ae27ffec95f37855ea0fa8d538f911e98718b0")
+  }
+
   @Test func `a derived key is BLAKE2b with the id as salt and the context as personalisation`()
     throws
   {
