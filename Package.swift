@@ -66,6 +66,8 @@ let package = Package(
     // MARK: - Shared vaults
 
     .target(name: "KistCluster", dependencies: ["KistCore"]),
+    .target(
+      name: "KistShared", dependencies: ["KistCluster", "KistCore", "KistSodium", "KistVault"]),
 
     // MARK: - A person at a terminal
 
@@ -178,6 +180,11 @@ let package = Package(
       name: "KistVaultTests", dependencies: ["KistCore", "KistSodium", "KistTesting", "KistVault"]),
     .testTarget(
       name: "KistClusterTests", dependencies: ["KistCluster", "KistCore", "KistTesting"]),
+    .testTarget(
+      name: "KistSharedTests",
+      dependencies: [
+        "KistCluster", "KistCore", "KistShared", "KistSodium", "KistTesting", "KistVault",
+      ]),
     .testTarget(
       name: "KistFileTests",
       dependencies: [

@@ -58,6 +58,17 @@ package final class GuardedKey: Sendable {
     sodium_stackzero(4096)
   }
 
+  /// Returns a hash of 16 to 64 bytes (BLAKE2b, RFC 7693) with this key.
+  package func hash(_ bytes: Span<UInt8>, count: Int) -> [UInt8] {
+    let hash = withBytes { key in
+      unsafe key.withUnsafeBufferPointer { key in
+        unsafe KistSodium.hash(bytes, key: key.baseAddress!, count: count)
+      }
+    }
+    sodium_stackzero(4096)
+    return hash
+  }
+
   /// Calls the body with the bytes, which are valid only during the call.
   ///
   /// The region stays readable until the last such call ends.

@@ -1,4 +1,4 @@
-internal import KistCore
+package import KistCore
 
 // How the file format encodes values. Integers are little-endian. A text is stored as a
 // 32-bit count of its UTF-8 bytes, then the bytes.
@@ -9,11 +9,13 @@ extension [UInt8] {
     self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
   }
 
-  mutating func append(_ bytes: Span<UInt8>) {
+  /// Appends the bytes of a span.
+  package mutating func append(_ bytes: Span<UInt8>) {
     unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
   }
 
-  mutating func append(littleEndian value: some FixedWidthInteger) {
+  /// Appends an integer, with its lowest byte first.
+  package mutating func append(littleEndian value: some FixedWidthInteger) {
     for shift in stride(from: 0, to: value.bitWidth, by: 8) {
       append(UInt8(truncatingIfNeeded: value >> shift))
     }
@@ -21,7 +23,8 @@ extension [UInt8] {
 }
 
 extension WipedBytes {
-  mutating func append(littleEndian value: some FixedWidthInteger & BitwiseCopyable) {
+  /// Appends an integer, with its lowest byte first.
+  package mutating func append(littleEndian value: some FixedWidthInteger & BitwiseCopyable) {
     unsafe withUnsafeBytes(of: value.littleEndian) { bytes in
       let bytes = unsafe Span<UInt8>(_unsafeBytes: bytes)
       append(bytes)
@@ -34,15 +37,15 @@ extension WipedBytes {
   }
 
   /// Appends zeros up to the padded size; the last four bytes contain the original size.
-  mutating func pad() {
+  package mutating func pad() {
     let size = count
     let zeros = paddedSize(size + 4) - size - 4
     append(upTo: zeros) { $0.append(repeating: 0, count: zeros) }
     append(littleEndian: UInt32(size))
   }
 
-  /// Removes the padding that `pad` appended.
-  mutating func unpad() throws(StorageError) {
+  /// Removes the padding that `pad` appended; throws `corrupt` if there is no such padding.
+  package mutating func unpad() throws(StorageError) {
     let size = try sizeAtEnd()
     guard paddedSize(size + 4) == count else { throw .malformed }
     truncate(to: size)
@@ -58,10 +61,17 @@ extension WipedBytes {
 }
 
 /// Reads values that the functions above encoded, one after another.
-struct ByteReader {
-  private(set) var offset = 0
+///
+/// Each function throws `corrupt` if the bytes end too early.
+package struct ByteReader {
+  /// The number of bytes that were read.
+  package private(set) var offset = 0
 
-  mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
+  /// Begins with the first byte.
+  package init() {}
+
+  /// Reads an integer, with its lowest byte first.
+  package mutating func integer<Integer: FixedWidthInteger & BitwiseCopyable>(
     _ type: Integer.Type = Integer.self, from bytes: Span<UInt8>
   ) throws(StorageError) -> Integer {
     let size = Integer.bitWidth / 8
@@ -98,7 +108,9 @@ struct ByteReader {
     guard text.withBytes({ $0.hasSameBytes(as: found) }) else { throw .anotherCredential }
   }
 
-  mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8] {
+  /// Reads some bytes.
+  package mutating func bytes(_ count: Int, from bytes: Span<UInt8>) throws(StorageError) -> [UInt8]
+  {
     try skip(count, of: bytes)
     return Array(copying: bytes.extracting(offset - count..<offset))
   }

@@ -53,10 +53,12 @@ package struct Header: Equatable, Sendable {
 
 /// A random number that begins all revisions of a store.
 package struct Epoch: Equatable, Sendable {
-  let number: UInt64
+  /// The number.
+  package let number: UInt64
   private let text: String
 
-  init(_ number: UInt64) {
+  /// Makes an epoch of a random number.
+  package init(_ number: UInt64) {
     self.number = number
     text = String(number, radix: 36)
   }

@@ -160,14 +160,14 @@ extension RowSum {
   }
 
   /// Reads 32 bytes as a little-endian integer.
-  init(_ reader: inout ByteReader, from bytes: Span<UInt8>) throws(StorageError) {
+  package init(_ reader: inout ByteReader, from bytes: Span<UInt8>) throws(StorageError) {
     (low, high) = (try reader.integer(from: bytes), try reader.integer(from: bytes))
   }
 }
 
 extension WipedBytes {
   /// Appends the sum as 32 bytes, little-endian.
-  mutating func append(_ sum: RowSum) {
+  package mutating func append(_ sum: RowSum) {
     append(littleEndian: sum.low)
     append(littleEndian: sum.high)
   }

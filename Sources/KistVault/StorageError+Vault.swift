@@ -50,5 +50,5 @@ extension StorageError {
     "a stored credential exceeds the limits of kist")
 
   /// The data is authentic, but cannot be decoded.
-  static let malformed = corrupt("stored data does not follow the format")
+  package static let malformed = corrupt("stored data does not follow the format")
 }

@@ -36,7 +36,7 @@ package enum StoreFormat {
   ///
   /// It is part of the associated data or of the hashed bytes, so that one kind cannot replace
   /// another.
-  enum Part: UInt32 {
+  package enum Part: UInt32 {
     case slot = 1
     case header = 2
     case metadata = 3
@@ -48,10 +48,18 @@ package enum StoreFormat {
     /// The number of the last change, in a file outside of the store. If the store has a lower
     /// number, an older copy replaced it.
     case progress = 7
+    /// The service tag of a row of a shared vault.
+    case sharedPlace = 8
+    /// The head of a shared vault.
+    case sharedHead = 9
+    /// The name of a machine of a shared vault.
+    case memberName = 10
+    /// What a machine of a shared vault has seen.
+    case beacon = 11
   }
 
   /// Returns the beginning of the associated data of sealed data of this kind.
-  static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
+  package static func associatedData(of part: Part, storeID: [UInt8]) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(80)
     bytes += "kist".utf8
@@ -71,7 +79,8 @@ package final class StoreKeys: Sendable {
   let tagKey: SymmetricKey
   let metadataSeal: RowSeal
   let secretSeal: RowSeal
-  let headerKey: SymmetricKey
+  /// The key of the header, and of the heads of a shared vault.
+  package let headerKey: SymmetricKey
   /// The associated data of the header.
   let headerData: [UInt8]
   let sumKey: SymmetricKey
@@ -100,6 +109,7 @@ package final class StoreKeys: Sendable {
     nameKey = try derive(6)
     auditKey = try derive(7)
     progressKey = try derive(8)
+    // KistShared derives the keys 9 to 11, which only a shared vault needs.
     self.areInRAM = areInRAM
   }
 }
