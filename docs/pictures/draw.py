@@ -51,7 +51,7 @@ class Picture:
 
 
 def modules() -> str:
-    p = Picture(1330, 470, "The modules of kist and their imports")
+    p = Picture(1510, 470, "The modules of kist and their imports")
     p.box(40, 20, 150, 44, "kist", kind="program")
     p.box(470, 20, 150, 44, "kistd", kind="program")
     p.box(20, 104, 170, 56, "KistCommands", ["the CLI"], "program")
@@ -64,6 +64,8 @@ def modules() -> str:
     p.box(185, 308, 150, 56, "KistWire", ["operations, lines"], "wire")
     p.box(400, 308, 150, 56, "KistSystem", ["errors, /proc"], "io")
     p.box(580, 308, 130, 56, "KistVault", ["the format"], "core")
+    p.box(1340, 206, 150, 56, "KistShared", ["records of a vault"], "core")
+    p.box(1340, 308, 150, 56, "KistCluster", ["a cluster's functions"], "core")
     p.box(735, 308, 130, 56, "KistSodium", ["libsodium"], "io")
     p.box(20, 308, 130, 56, "KistInterop", ["tools' protocols"], "wire")
     p.box(185, 404, 150, 46, "KistJSON", kind="wire")
@@ -72,7 +74,7 @@ def modules() -> str:
     p.box(1010, 206, 170, 56, "KistSecretService", ["items, their index"], "core")
     p.box(1200, 206, 110, 56, "KistBus", ["sd-bus"], "io")
     p.box(1030, 308, 130, 56, "KistGcrypt", ["libgcrypt"], "io")
-    p.box(400, 404, 910, 46, "KistCore: the shared types", kind="core")
+    p.box(400, 404, 1090, 46, "KistCore: the shared types", kind="core")
     for start, end in [
         ((115, 64), (115, 104)), ((545, 64), (545, 104)), ((115, 160), (115, 206)),
         ((510, 160), (430, 206)), ((480, 160), (212, 218)), ((590, 160), (665, 206)), ((150, 262), (230, 308)),
@@ -82,10 +84,12 @@ def modules() -> str:
         ((110, 364), (190, 404)), ((425, 262), (450, 308)), ((640, 262), (545, 308)),
         ((1145, 64), (1145, 104)), ((1110, 160), (1095, 206)), ((1220, 160), (1255, 206)), ((1095, 262), (1095, 308)),
         ((1020, 262), (865, 318)), ((1095, 364), (1095, 404)), ((1255, 262), (1255, 404)),
+        ((1415, 262), (1415, 308)), ((1415, 364), (1415, 404)),
     ]:
         p.arrow(start, end)
     p.arrow((1030, 132), (990, 132), (990, 184), (180, 184), (180, 206))
-    p.text(1318, 465, "an arrow means “imports”; the table has every import", 11, FAINT, anchor="end")
+    p.arrow((1360, 262), (1360, 286), (690, 286), (690, 308))
+    p.text(1498, 465, "an arrow means “imports”; the table has every import", 11, FAINT, anchor="end")
     return p.done()
 
 

@@ -112,13 +112,13 @@ extension GenerationKeys {
     message.append(utf8: name)
     message.pad()
     let associatedData = associatedData(of: .memberName, machine.bytes)
-    return message.withBytes { nameKey.seal($0, for: associatedData.span, nonce: nonce) }
+    return message.withBytes { memberNameKey.seal($0, for: associatedData.span, nonce: nonce) }
   }
 
   /// Opens the name of a member; throws `corrupt` if it was not sealed for this member.
   package func name(of member: Member) throws(StorageError) -> String {
     let associatedData = associatedData(of: .memberName, member.keys.id.bytes)
-    guard var message = nameKey.open(member.sealedName.span, for: associatedData.span) else {
+    guard var message = memberNameKey.open(member.sealedName.span, for: associatedData.span) else {
       throw .untrusted("the name of a machine fails authentication")
     }
     try decoding("name of a machine") { () throws(StorageError) in try message.unpad() }

@@ -55,7 +55,7 @@ package final class GenerationKeys: Sendable {
   /// The keys of the rows, and of the heads.
   package let store: StoreKeys
   let placeKey: SymmetricKey
-  let nameKey: SymmetricKey
+  let memberNameKey: SymmetricKey
   let beaconKey: SymmetricKey
   /// The hash of the master key, which the roster contains.
   ///
@@ -71,7 +71,7 @@ package final class GenerationKeys: Sendable {
     (self.vault, self.generation) = (vault, generation)
     store = try StoreKeys(master: master, storeID: storeID)
     placeKey = try SymmetricKey(derivedFrom: master, id: 9, context: "kiststor")
-    nameKey = try SymmetricKey(derivedFrom: master, id: 10, context: "kiststor")
+    memberNameKey = try SymmetricKey(derivedFrom: master, id: 10, context: "kiststor")
     beaconKey = try SymmetricKey(derivedFrom: master, id: 11, context: "kiststor")
     let message =
       Array("kist shared key".utf8) + generationBytes(vault, generation) + storeID
