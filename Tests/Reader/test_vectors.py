@@ -23,6 +23,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 import kist_reader as reader  # noqa: E402
 import make_vectors  # noqa: E402
 
+# So this program also checks the records of a shared vault.
+from test_shared_vectors import SharedRecords, SharedVault  # noqa: E402, F401
+
 DEFAULT = Path(__file__).parent.parent / "KistFileTests" / "Golden" / "vectors.json"
 VECTORS = json.loads(Path(os.environ.get("KIST_VECTORS", DEFAULT)).read_text("utf-8"))
 KINDS = {"emptyHeader", "extended", "header", "master", "paddedSizes", "revision", "rows", "slots", "storeID",
