@@ -111,6 +111,29 @@ import Testing
     }
   }
 
+  @Test func `does not put an earlier roster back, though a writer of that roster made it`()
+    async throws
+  {
+    let vault = try vault()
+    let record = try SharedVault.roster(
+      vault.keys, vault.master, number: 2, before: vault.roster.digest,
+      readers: [SharedVault.reader, SharedVault.other], writers: [SharedVault.writer]
+    ).encoded(signedBy: SharedVault.admin, index: 0)
+    let rosters = [vault.roster, try VerifiedRoster(verifying: record, after: vault.roster)]
+    let changed = vault.next(.roster) { $0.roster = rosters[1].digest }
+    let known = try vault.keys.verifyNextHead(
+      vault.signed(changed), after: vault.head, in: rosters)
+    var back = vault.next(.roster)
+    (back.sequence, back.before) = (known.head.sequence + 1, known.digest)
+    for change in [Head.Change.roster, .nothing] {
+      back.change = change
+      await expect(.corrupt) { [back] in
+        try vault.keys.verifyNextHead(
+          vault.signed(back, by: SharedVault.other), after: known, in: rosters)
+      }
+    }
+  }
+
   @Test func `begins a generation with the same credentials, under a new key`() async throws {
     let vault = try vault()
     let keys = try GenerationKeys(

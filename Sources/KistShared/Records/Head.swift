@@ -75,7 +75,7 @@ extension GenerationKeys {
   /// Throws `corrupt` if it names none of these rosters, or fails a check of its own numbers.
   func openHead(
     _ bytes: [UInt8], in rosters: [VerifiedRoster]
-  ) throws(StorageError) -> Head {
+  ) throws(StorageError) -> VerifiedHead {
     try decoding("head of the vault") { () throws(StorageError) in
       var reader = ByteReader()
       try reader.version(of: "head of the vault", from: bytes.span)
@@ -96,7 +96,8 @@ extension GenerationKeys {
       guard let member = roster.member(machine), member.isWriter(at: head.time),
         isSignature(signature, of: signed.span, by: member.keys.signing)
       else { throw .forgedHead }
-      return head
+      return VerifiedHead(
+        head: head, digest: Digest(of: bytes), generation: generation, rosterNumber: roster.number)
     }
   }
 

@@ -22,6 +22,8 @@ package struct VerifiedHead: Equatable, Sendable {
   package let digest: Digest
   /// The generation.
   package let generation: UInt32
+  /// The number of the roster that the head names.
+  package let rosterNumber: UInt64
 
   /// The place of the head in the history.
   package var point: HeadPoint { HeadPoint(sequence: head.sequence, digest: digest) }
@@ -36,8 +38,7 @@ extension GenerationKeys {
   package func verifyHead(
     _ bytes: [UInt8], in roster: VerifiedRoster, notBefore point: HeadPoint
   ) throws(StorageError) -> VerifiedHead {
-    let head = VerifiedHead(
-      head: try openHead(bytes, in: [roster]), digest: Digest(of: bytes), generation: generation)
+    let head = try openHead(bytes, in: [roster])
     guard head.head.sequence > point.sequence || head.point == point else { throw .olderHead }
     return head
   }
@@ -54,8 +55,8 @@ extension GenerationKeys {
   package func verifyNextHead(
     _ bytes: [UInt8], after known: VerifiedHead, in rosters: [VerifiedRoster]
   ) throws(StorageError) -> VerifiedHead {
-    let head = try openHead(bytes, in: rosters)
-    let before = known.head
+    let next = try openHead(bytes, in: rosters)
+    let (head, before) = (next.head, known.head)
     guard head.sequence > before.sequence else { throw .olderHead }
     guard head.sequence == before.sequence + 1 else {
       throw .untrusted("changes of the vault are missing before its head")
@@ -65,15 +66,17 @@ extension GenerationKeys {
     }
     let isNewGeneration = head.change == .generation
     let hasNewRoster = isNewGeneration || head.change == .roster
-    guard generation == known.generation + (isNewGeneration ? 1 : 0),
-      (head.roster != before.roster) == hasNewRoster
+    // So no writer can put an earlier roster back.
+    guard next.rosterNumber == known.rosterNumber + (hasNewRoster ? 1 : 0),
+      hasNewRoster || head.roster == before.roster,
+      generation == known.generation + (isNewGeneration ? 1 : 0)
     else {
       throw .untrusted("the vault changed its roster or its key without a change that says so")
     }
     guard head.epoch == before.epoch, head.change.isPossible(head.count, after: before.count) else {
       throw .wrongNumbers
     }
-    return VerifiedHead(head: head, digest: Digest(of: bytes), generation: generation)
+    return next
   }
 
   /// Verifies the rows of verified heads that follow each other, and returns the rows to store.
