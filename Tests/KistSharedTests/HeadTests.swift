@@ -203,7 +203,13 @@ import Testing
       }
     }
     let tooLong = record + [UInt8](repeating: 0, count: StoreFormat.longestRow)
-    for changed in [tooLong, Array(record.prefix(72)), Array(record.prefix(279)), []] {
+    // The same parts, with the border between them one byte earlier and one byte later.
+    let borders = [103, 105].map { size in
+      record.prefix(68) + [size, 0, 0, 0] + record.dropFirst(72)
+    }
+    for changed in borders.map(Array.init)
+      + [tooLong, Array(record.prefix(72)), Array(record.prefix(279)), []]
+    {
       await expect(.corrupt) { try vault.keys.openRow(changed, key: key) }
     }
     let other = RecordID([UInt8](repeating: 0, count: 16))!

@@ -118,7 +118,32 @@ import Testing
     }
   }
 
-  /// Faults of a roster that an admin signed.
+  /// The offsets are those of docs/shared-format.md, with one admin.
+  @Test(
+    arguments: [
+      ("the number 0", 20, [0]), ("no roster before", 28, nil),
+      ("a time out of range", 66, [0, 0x7F]),
+      ("the generation 0", 68, [0]), ("a wrong id", 160, [0]), ("an unknown role", 176, [3]),
+      ("a membership out of range", 470, [0, 0x7F]), ("more members than bytes", 156, [4]),
+      ("too many members", 158, [1]), ("too many admins", 121, [1]),
+    ] as [(String, Int, [UInt8]?)])
+  func `with a value that no admin writes is corrupt, though it is signed`(
+    fault: String, offset: Int, value: [UInt8]?
+  ) async throws {
+    let record = try roster().encoded(signedBy: SharedVault.admin, index: 0).dropLast(64)
+    func verify(_ bytes: [UInt8]) throws(StorageError) -> VerifiedRoster {
+      let signature = SharedVault.admin.sign((Array("kist shared roster".utf8) + bytes).span)
+      return try VerifiedRoster(
+        verifying: bytes + signature, of: SharedVault.id, signedBy: SharedVault.admin.publicKey)
+    }
+    _ = try verify(Array(record))
+    var wrong = Array(record)
+    let value = value ?? [UInt8](repeating: 0, count: 32)
+    wrong.replaceSubrange(offset..<offset + value.count, with: value)
+    #expect(wrong != Array(record))
+    await expect(.corrupt) { [wrong] in try verify(wrong) }
+  }
+
   @Test(
     arguments: [
       [], [[1], [1]], (0...16).map { [$0] },
