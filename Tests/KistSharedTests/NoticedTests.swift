@@ -7,8 +7,7 @@ import Testing
 
 @testable import KistShared
 
-/// What a machine notices of a cluster that lies, or of a member that breaks the rules.
-@Suite(.timeLimit(.minutes(1))) struct `A cluster that lies is noticed` {
+@Suite(.timeLimit(.minutes(1))) struct `A machine notices a cluster` {
   private func vault() throws -> SharedVault {
     var vault = try SharedVault()
     for account in ["a", "b", "c"] { try vault.save(account) }
@@ -39,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: ListFault.allCases)
-  func `that changes, swaps, adds, removes or puts back rows, by a new machine`(
+  func `that changes, swaps, adds, removes or puts back rows, when it lists them`(
     fault: ListFault
   ) async throws {
     var vault = try vault()
@@ -57,8 +56,7 @@ import Testing
     }
   }
 
-  @Test func `that puts one row back or changes it, by a machine that knows the head`() async throws
-  {
+  @Test func `that puts one row back or changes it, when it knows the head before`() async throws {
     var vault = try vault()
     let before = vault
     let key = try vault.save("a", secret: "new")
@@ -74,7 +72,7 @@ import Testing
     #expect(machine.head == vault.head)
   }
 
-  @Test func `that puts everything back, by a lower sequence or roster number`() async throws {
+  @Test func `that puts everything back, by the lower sequence or roster number`() async throws {
     let vault = try vault()
     for record in vault.heads {
       await expect(.corrupt) {
@@ -90,7 +88,9 @@ import Testing
     }
   }
 
-  @Test func `that puts everything back, by a new machine only below its point`() async throws {
+  @Test func `that puts everything back, when it is new, only before the point that it was given`()
+    async throws
+  {
     let vault = try vault()
     func join(_ index: Int, notBefore point: HeadPoint) throws(StorageError) -> VerifiedHead {
       try vault.keys.verifyHead(vault.heads[index], in: vault.roster, notBefore: point)
@@ -161,7 +161,7 @@ import Testing
     }
   }
 
-  @Test func `with the help of a removed machine, after its removal was seen`() async throws {
+  @Test func `that has the key of a removed machine, after it has seen the removal`() async throws {
     let vault = try vault()
     let keys = try GenerationKeys(
       master: key(8), vault: SharedVault.id, generation: 2,
@@ -185,7 +185,7 @@ import Testing
     }
   }
 
-  @Test func `if a reader writes`() async throws {
+  @Test func `that accepts the change of a reader`() async throws {
     let vault = try vault()
     let row = try vault.row("d")
     let record = vault.keys.encode(row, nonce: nonce())
