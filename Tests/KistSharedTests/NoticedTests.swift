@@ -50,7 +50,7 @@ import Testing
       for (key, bytes) in rows {
         let row = try vault.keys.openRow(bytes, key: key)
         let metadata = try vault.keys.store.openMetadata(row.metadata.span, as: row.identity)
-        _ = try vault.keys.store.openSecret(row.secret.span, of: metadata, as: row.identity)
+        _ = try vault.keys.store.openRow(row.secret.span, of: metadata, as: row.identity)
       }
       try vault.list(rows)
     }
