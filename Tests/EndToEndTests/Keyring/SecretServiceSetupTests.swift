@@ -113,16 +113,11 @@
           home.busAddress = bus.address
           let refused = try await kist(["setup", "secret-service", "--apply"], in: home)
           #expect(refused.status == .exited(3))
-          // The provider is this process, whose name is longer than the kernel's 15 bytes.
-          let program = try #require(CommandLine.arguments[0].split(separator: "/").last)
-          #expect(program.count > 15)
-          let named = "kist: \(program) (process \(getpid())) provides a keyring with 1 item, which"
-          #expect(refused.error.hasPrefix(named), "\(refused.error)")
+          #expect(refused.error.contains(" provides a keyring with 1 item, which programs would"))
           #expect(files(in: home).isEmpty)
           let hidden = try await kist(
             ["setup", "secret-service", "--apply", "--hide-keyring"], in: home)
           #expect(hidden.status == .exited(0))
-          #expect(hidden.error.contains("get the credentials of kist soon\n"))
           #expect(hidden.error.contains(" provides the keyring until it ends, and kist from then"))
           #expect(files(in: home) == Self.names.map { $0 + ".service" }.sorted())
           let exec = "Exec=\(home.path)/bin/kist-secret-service\n"
@@ -145,7 +140,7 @@
           let refused = try await kist(
             ["setup", "secret-service", "--apply", "--hide-keyring"], in: home)
           #expect(refused.status == .exited(3))
-          #expect(refused.error.contains("kist: kistd keeps your credentials in the keyring, "))
+          #expect(refused.error.contains("place of the keyring, where kistd keeps your credentials"))
           #expect(files(in: home).isEmpty)
         }
       }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import Glibc
 import KistCore
 import KistTesting
 import Logging
@@ -67,4 +68,16 @@ import Testing
       }
     }
   #endif
+}
+
+@Suite(.timeLimit(.minutes(10))) struct `The name of a keyring's program` {
+  @Test func `is whole, although the kernel cuts it after 15 bytes`() throws {
+    let program = try #require(CommandLine.arguments[0].split(separator: "/").last)
+    try #require(program.utf8.count > 15)
+    #expect(programName(of: Int(getpid())) == String(program))
+  }
+
+  @Test func `is unknown if there is no such process`() {
+    #expect(programName(of: Int(Int32.max)) == nil)
+  }
 }
