@@ -140,7 +140,8 @@
           let refused = try await kist(
             ["setup", "secret-service", "--apply", "--hide-keyring"], in: home)
           #expect(refused.status == .exited(3))
-          #expect(refused.error.contains("place of the keyring, where kistd keeps your credentials"))
+          #expect(
+            refused.error.contains("place of the keyring, where kistd keeps your credentials"))
           #expect(files(in: home).isEmpty)
         }
       }
