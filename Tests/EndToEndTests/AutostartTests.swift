@@ -193,6 +193,28 @@ import Testing
     }
   }
 
+  @Test func `starts with an empty store after the former store and its record were moved away`()
+    async throws
+  {
+    try await withAutostart { home in
+      let saved = try await command("kist", ["save", "former"], in: home, input: "pw")
+      try #require(saved.status == .exited(0), "\(saved.error)")
+      let first = try #require(home.daemon)
+      kill(first, SIGTERM)
+      try await untilEnded(first)
+      let move = "mkdir ~/former-kist && mv ~/.local/share/kist/credentials.db* ~/former-kist"
+      let refused = try await command("sh", ["-c", "\(move) && kist list"], in: home)
+      #expect(refused.status == .exited(7))
+      #expect(refused.error.contains("the encrypted file with your credentials is missing\n"))
+      #expect(refused.error.contains("docs/troubleshooting.md shows how to start with an empty"))
+      let line =
+        "mv ~/.local/state/kist/storage ~/former-kist && printf pw | kist save s && kist list"
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+      #expect(end.output.hasPrefix("s\t") && !end.output.contains("former"), "\(end.output)")
+    }
+  }
+
   @Test func `starts another one after the socket of the first was removed, as at a logout`()
     async throws
   {
