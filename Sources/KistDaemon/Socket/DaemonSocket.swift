@@ -76,8 +76,8 @@ extension StorageError {
   fileprivate static func alreadyRunning(_ owner: LockOwner, at path: String) -> StorageError {
     StorageError(
       .unavailable, "kistd is already running, \(owner)",
-      hint: "use it at \(path), or \(owner.stop); "
-        + "to use a separate store, name its socket and directory with --socket and --data")
+      hint: "use it at \(path), or name another socket and store with --socket and --data, "
+        + "or \(owner.stop)")
   }
 }
 
