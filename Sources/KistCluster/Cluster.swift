@@ -2,8 +2,8 @@ package import KistCore
 
 /// The records of one vault on a cluster, as five functions.
 ///
-/// A vault is a set of credentials that several machines share. The cluster is somebody's database,
-/// such as etcd. It stores records by name and cannot read them: each one is sealed or signed before
+/// A vault is a set of credentials that several machines share. The cluster is a database, such as
+/// etcd. It stores records by name and cannot read them: each one is sealed or signed before
 /// it leaves the machine.
 ///
 /// The comments below say what a correct cluster promises. **Everything that a cluster answers may

@@ -160,7 +160,7 @@ extension StorageError {
   /// The error for a new file in a directory that does not exist.
   static func noDirectory(_ path: String) -> StorageError {
     .refused(
-      "there is no directory \(path)",
+      "the directory \(path) does not exist",
       hint: "no file was written; make it: `mkdir -p \(shellQuoted(path))`")
   }
 

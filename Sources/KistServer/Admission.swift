@@ -46,7 +46,8 @@ final class Admission: Sendable {
       peer = found
       try check(found)
       let connection = try Connection(wrapping: channel, peer: found, sequence: sequence)
-      // This must be the last step. If a later step threw, nobody would call `leave` for the connection.
+      // This must be the last step. If a later step threw, the caller would not get the connection, and
+      // would not call `leave` for it.
       try enter(connection)
       return connection
     } catch {

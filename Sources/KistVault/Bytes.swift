@@ -44,7 +44,7 @@ extension WipedBytes {
     append(littleEndian: UInt32(size))
   }
 
-  /// Removes the padding that `pad` appended; throws `corrupt` if there is no such padding.
+  /// Removes the padding that `pad` appended; throws `corrupt` if it is missing.
   package mutating func unpad() throws(StorageError) {
     let size = try sizeAtEnd()
     guard paddedSize(size + 4) == count else { throw .malformed }

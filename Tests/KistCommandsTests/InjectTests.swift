@@ -77,7 +77,7 @@ import Testing
     try FileManager.default.removeItem(at: folder)
     let (status, recorder) = await inject("text", .inMemory(now: { .sample }))
     #expect(status == 64)
-    #expect(recorder.error.hasPrefix("kist: there is no directory \(folder.path)\n"))
+    #expect(recorder.error.hasPrefix("kist: the directory \(folder.path) does not exist\n"))
     #expect(recorder.error.contains("make it: `mkdir -p \(folder.path)`"))
   }
 }

@@ -75,7 +75,7 @@ extension StorageContext {
   }
 }
 
-/// Returns the name of a process's program; `nil` if there is no such process.
+/// Returns the name of a process's program; `nil` if the process does not exist.
 func programName(of pid: Int) -> String? {
   guard let name = text(ofProcFile: "/proc/\(pid)/comm")?.split(separator: "\n").first else {
     return nil

@@ -3,7 +3,7 @@ internal import KistVault
 
 /// The errors of records that fail verification.
 extension StorageError {
-  /// A record was changed by somebody without the key, or does not follow from the one before.
+  /// A program without the key changed a record, or a record does not follow from the one before.
   package static func untrusted(_ message: String) -> StorageError {
     StorageError(
       .corrupt, message,

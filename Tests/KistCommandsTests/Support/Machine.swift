@@ -14,7 +14,7 @@ struct Machine: Sendable {
   var path = "/usr/local/bin:/usr/bin:/home/u/.local/bin"
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
-  var hasFailedUnit = false
+  var hasFailedSocket = false
   /// The properties of kistd's socket unit.
   var unit: [String] = []
   var whenUnitStarts: @Sendable () -> Void = {}
@@ -91,7 +91,7 @@ struct Machine: Sendable {
         case ["probe", "--provider"]: return diagnosis.provider.map { [$0.json().text] } ?? []
         case ["probe", "--json"]: return [diagnosis.json().text]
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
-        case ["--user", "is-failed"]: return ["inactive", hasFailedUnit ? "failed" : "active"]
+        case ["--user", "is-failed"]: return [hasFailedSocket ? "failed" : "active"]
         case ["--user", "show"]: return unit
         case ["--user", "start"]: whenUnitStarts()
         case let words where words.first == "config":
@@ -207,7 +207,7 @@ enum Fault: CaseIterable {
         startable: .kist)
     case .disabled: machine.isEnabled = "disabled"
     case .masked: machine.isEnabled = "masked"
-    case .failed: machine.hasFailedUnit = true
+    case .failed: machine.hasFailedSocket = true
     case .notInstalled: machine.isEnabled = nil
     case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
     case .atDesk:

@@ -77,7 +77,7 @@ import Testing
     #expect(programName(of: Int(getpid())) == String(program))
   }
 
-  @Test func `is unknown if there is no such process`() {
+  @Test func `is unknown if the process does not exist`() {
     #expect(programName(of: Int(Int32.max)) == nil)
   }
 }
