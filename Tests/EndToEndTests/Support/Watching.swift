@@ -46,6 +46,8 @@ func withWatch(
   _ body: (Watching) async throws -> Void
 ) async throws -> TerminationStatus {
   let output = "\(home.path)/\(name)"
+  // An earlier watch of the home may have left its lines here.
+  for ending in [".out", ".err"] { try? FileManager.default.removeItem(atPath: output + ending) }
   let words = [
     "-c", #"out=$1; shift; exec kist watch "$@" > "$out.out" 2> "$out.err""#, "sh", output,
   ]
