@@ -123,18 +123,28 @@ import Testing
     #expect(end.error.contains("run `kistd migrate --to encrypted-file`") == isRefused)
   }
 
-  @Test(arguments: [(true, 3), (false, 0)] as [(Bool, CInt)])
-  func `is refused if kistd is running and a keyring has credentials of kist`(
-    hasCredentials: Bool, status: CInt
-  ) async {
+  @Test(
+    arguments: [
+      (true, "libsecret", "where kistd keeps your credentials"),
+      (true, nil, "kist would take the place of the keyring, and cannot find out whether"),
+      (true, "encrypted-file", nil), (false, "libsecret", nil),
+    ] as [(Bool, String?, String?)])
+  func `asks a running kistd for its storage if a keyring has credentials of kist`(
+    hasCredentials: Bool, served: String?, refusal: String?
+  ) async throws {
     var machine = Self.machine
     machine.diagnosis.provider = .init(owner: .other(.init(pid: 9, items: 1, lockedItems: 0)))
     machine.diagnosis.choice = .failure(StorageError(.unavailable, "another kistd serves it"))
     machine.diagnosis.external[0].probe = .open(hasCredentials: hasCredentials)
+    var status = try machine.status.get()
+    status.storage = served ?? ""
+    machine.status = served == nil ? .failure(.locked("no answer")) : .success(status)
+    // Writing would need a real home, so the other cases only show the files.
     let end = await setUp(
-      hasCredentials ? ["--apply", "--hide-keyring"] : ["--hide-keyring"], on: machine)
-    #expect(end.status == status)
-    #expect(end.error.contains("check its storage with `kistd probe`") == hasCredentials)
+      refusal == nil ? ["--hide-keyring"] : ["--apply", "--hide-keyring"], on: machine)
+    #expect(end.status == (refusal == nil ? 0 : 3))
+    #expect(end.error.contains("kist would take the place") == (refusal != nil))
+    #expect(refusal.map(end.error.contains) ?? true)
   }
 
   @Test(arguments: ["keyrings/login.keyring", "kwalletd/kdewallet.kwl"])

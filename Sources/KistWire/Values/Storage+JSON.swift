@@ -2,6 +2,14 @@ package import KistCore
 package import KistJSON
 
 extension StorageStatus: JSONMembers {
+  /// Reads the output of `kist status --json`; returns `nil` for any other text.
+  package init?(_ text: String) {
+    guard let object = try? JSONObject(Secret(utf8: text)), let status = try? Self(object) else {
+      return nil
+    }
+    self = status
+  }
+
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
       storage: try object.required("storage").string(), reason: try object["reason"]?.string(),

@@ -90,6 +90,7 @@ struct Machine: Sendable {
         switch words.dropFirst().prefix(2) {
         case ["probe", "--provider"]: return diagnosis.provider.map { [$0.json().text] } ?? []
         case ["probe", "--json"]: return [diagnosis.json().text]
+        case ["status", "--json"]: return (try? status.get()).map { [$0.json().text] } ?? []
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
         case ["--user", "is-failed"]: return [hasFailedSocket ? "failed" : "active"]
         case ["--user", "show"]: return unit

@@ -90,16 +90,15 @@ extension Setup {
     guard let diagnosis = host.diagnosis(),
       let keyring = diagnosis.external.first(where: { $0.probe != .open(hasCredentials: false) })
     else { return }
-    guard case .success(let choice) = diagnosis.choice else {
+    // While kistd runs, only that kistd says which storage it uses.
+    guard let storage = (try? diagnosis.choice.get())?.storage ?? host.servedStorage() else {
       throw .refused(
         "kist would take the place of the \(keyring.label), and cannot find out whether kistd keeps "
-          + "your credentials there, because kistd is running or cannot start",
+          + "your credentials there, because kistd does not answer or cannot start",
         as: .conflict,
-        hint:
-          "end kistd (`kistd` shows the command), check its storage with `kistd probe`, and run "
-          + "this command again")
+        hint: "run `kist doctor`, mend what it reports, and run this command again")
     }
-    guard choice.storage == keyring.storage else { return }
+    guard storage == keyring.storage else { return }
     throw .refused(
       "kist would take the place of the \(keyring.label), where kistd keeps your credentials",
       as: .conflict,
@@ -182,6 +181,11 @@ extension KeyringProvider.Running {
 }
 
 extension Host {
+  /// Returns the storage of the running kistd; `nil` if none answers.
+  fileprivate func servedStorage() -> String? {
+    lines([program, "status", "--json"]).first.flatMap { StorageStatus($0) }?.storage
+  }
+
   /// A file of gnome-keyring or KWallet, neither of which need run now.
   fileprivate var keyringFile: String? {
     guard let data = dataHome else { return nil }
