@@ -69,9 +69,12 @@ extension Libsecret {
     package var items: [KeyringItem] = []
     /// The number of items in locked keyrings.
     package var locked = 0
+    /// The number of open items that have none of the sets of attributes.
+    package var others = 0
   }
 
-  /// Returns the items of other programs that have one of these sets of attributes.
+  /// Returns the items of other programs that have one of these sets of attributes, and counts the
+  /// rest.
   ///
   /// The default keyring must be open. Other keyrings stay locked, unless the user unlocks them.
   ///
@@ -123,13 +126,20 @@ extension Keyring {
   ) async throws(StorageError) -> Libsecret.ForeignItems {
     try await asking { provider in
       var all = Libsecret.ForeignItems()
+      // The items of kist are known, too. They are not imported, and not counted.
+      let own = Item.attributes(of: CredentialQuery())
+      var ownLocked: [ObjectPath] = []
+      var known = Set(try await provider.search(own) { ownLocked = $0 })
       for search in searches {
-        var locked: Set<ObjectPath> = []
-        all.items += try await provider.found(
-          with: search, whenLocked: { locked.formUnion($0) }
-        ) { path, attributes in try await provider.foreignItem(at: path, attributes) }
-        all.locked += locked.count
+        all.items += try await provider.found(with: search, whenLocked: { _ in }) {
+          path, attributes in
+          known.insert(path)
+          return try await provider.foreignItem(at: path, attributes)
+        }
       }
+      var locked: Set<ObjectPath> = []
+      all.others = Set(try await provider.search([:]) { locked = Set($0) }).subtracting(known).count
+      all.locked = locked.subtracting(ownLocked).count
       return all
     }
   }

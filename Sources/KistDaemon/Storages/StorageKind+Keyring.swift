@@ -144,10 +144,10 @@ private func escaped(_ path: String) -> String {
   }.joined()
 }
 
-/// Items of other programs, and the number of items in locked keyrings.
-typealias ForeignItems = (items: [KeyringItem], locked: Int)
+/// Items of other programs, and the numbers of items in locked keyrings and of further items.
+typealias ForeignItems = (items: [KeyringItem], locked: Int, others: Int)
 
-/// Returns other programs' items that have one of these sets of attributes.
+/// Returns other programs' items that have one of these sets of attributes, and counts the rest.
 func foreignItems(
   with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
 ) async throws(StorageError) -> ForeignItems {
@@ -155,7 +155,7 @@ func foreignItems(
     let found = try await Libsecret.foreignItems(
       with: searches, prompting: prompting,
       Libsecret.Options(busAddress: busAddress, deadline: deadline))
-    return (found.items, found.locked)
+    return (found.items, found.locked, found.others)
   #else
     throw .noKeyrings
   #endif

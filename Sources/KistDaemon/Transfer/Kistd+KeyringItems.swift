@@ -19,8 +19,8 @@ struct KeyringItemsCommand: ParsableCommand {
 
 /// Runs `kistd keyring-items`: prints other programs' items as lines of JSON.
 ///
-/// The output includes items without a value, and a line for each item in a locked keyring. `kist
-/// import keyring` reads this output through a pipe: kist is not linked to libsecret. The items are
+/// The output includes items without a value, and a line for each item that is in a locked keyring or
+/// belongs to a program that kist does not know. `kist import keyring` reads this output through a pipe: kist is not linked to libsecret. The items are
 /// not printed to a terminal, or to a file that other users can read.
 func printKeyringItems(
   _ arguments: [String], environment: @Sendable (String) -> String?
@@ -38,9 +38,11 @@ func printKeyringItems(
     busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
   for item in found.items { try writeOutput(line(of: item)) }
-  // The line of an item in a locked keyring has only `locked`, and nothing about the item.
-  let locked = JSONWriter.object { $0.member("locked", true) }
-  for _ in 0..<found.locked { try writeOutput(locked) }
+  // These lines only count the items, and contain nothing about them.
+  for (count, name) in [(found.locked, "locked" as StaticString), (found.others, "other")] {
+    let line = JSONWriter.object { $0.member(name, true) }
+    for _ in 0..<count { try writeOutput(line) }
+  }
   return 0
 }
 

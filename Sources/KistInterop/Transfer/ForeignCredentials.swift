@@ -85,7 +85,8 @@ package struct ForeignCredentials: Sendable {
 /// The parts of a file that are not imported.
 package enum LeftOut: String, CaseIterable, Sendable {
   case repeated, withoutPassword, withoutAccessKey, notALogin, keptElsewhere, ofNoHost
-  case unknownRegistry, misplaced, archived, overLimits, locked, unreadable, unreadableName
+  case unknownRegistry, misplaced, archived, overLimits, locked, ofUnknownProgram, unreadable
+  case unreadableName
   case linkedFolder, deepFolder
   case note, oneTimePassword, passkey, formerPasswords, furtherURLs, furtherFields, macro
 
@@ -103,6 +104,7 @@ package enum LeftOut: String, CaseIterable, Sendable {
     case .archived: "archived entries"
     case .overLimits: "entries with a name or a secret that kist cannot keep"
     case .locked: "entries in a locked keyring"
+    case .ofUnknownProgram: "entries of programs that kist does not know"
     case .unreadable: "entries that could not be decrypted"
     case .unreadableName: "entries with a name that is not UTF-8"
     case .linkedFolder: "symbolic links to folders"

@@ -3,8 +3,8 @@ internal import KistJSON
 
 /// Reads the output of `kistd keyring-items`.
 ///
-/// Each line has the attributes of an item, its label, and its value in base64, if it has one. A
-/// locked item has a note instead. The credentials are as the Secret Service adapter would have saved
+/// Each line has the attributes of an item, its label, and its value in base64, if it has one. An
+/// item that kistd only counts has a mark instead. The credentials are as the Secret Service adapter would have saved
 /// the items, under the names that the helpers of kist use.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
@@ -22,6 +22,7 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
     let credential: NewCredential?
     do throws(JSONError) {
       if object["locked"] != nil { return file.leaveOut(.locked, at: number) }
+      if object["other"] != nil { return file.leaveOut(.ofUnknownProgram, at: number) }
       guard object["value"] != nil || object["attributes"] == nil else {
         return file.leaveOut(.withoutPassword, at: number)
       }

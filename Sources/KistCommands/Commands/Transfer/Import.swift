@@ -148,9 +148,15 @@ extension Terminal {
       let names = places.prefix(8).map(credentials.name)
       let rest = places.count > 8 ? ["\(places.count - 8) more"] : []
       let unit = places.count == 1 ? credentials.unit : credentials.unit.plural
-      // Something is in a line, but an entry or an item is the thing itself.
-      let start = credentials.unit == "line" ? "\(places.count), in" : "\(places.count):"
-      note("not imported: \(what.words) (\(start) \(unit) \(listed(names + rest)))")
+      // Something is in a line, but an entry is the thing itself. The items of a keyring have no
+      // numbers that a user could look up.
+      let text =
+        switch credentials.unit {
+        case "item": "\(places.count)"
+        case "line": "\(places.count), in \(unit) \(listed(names + rest))"
+        default: "\(places.count): \(unit) \(listed(names + rest))"
+        }
+      note("not imported: \(what.words) (\(text))")
     }
   }
 
