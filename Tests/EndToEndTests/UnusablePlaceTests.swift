@@ -132,6 +132,37 @@ import Testing
     }
   }
 
+  @Test(.needsRoot("to be another user")) func `in a missing home has a hint that names HOME`()
+    async throws
+  {
+    try await withHome { home in
+      var home = home
+      home.startsKistd = true
+      let script = """
+        for words in "kistd probe --detach" "kist doctor" "kist list"; do
+          env HOME=/none/here setpriv --reuid=61234 --clear-groups $words 2>&1; echo "status"
+        done
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let parts = end.output.split(separator: "status\n")
+      let hint = "set HOME to a directory that belongs to you"
+      #expect(parts.count == 3 && parts.allSatisfy { $0.contains(hint) }, "\(end.output)")
+    }
+  }
+
+  @Test(arguments: ["HOME", "CREDENTIALS_DIRECTORY"])
+  func `with a relative path is refused with the name of its variable`(variable: String)
+    async throws
+  {
+    try await withHome { home in
+      let end = try await command(
+        "sh", ["-c", "cd; mkdir here; touch here/kist.key; env \(variable)=here kistd --detach"],
+        in: home)
+      #expect(end.status == .exited(64))
+      #expect(end.error.contains("needs an absolute path in \(variable)\n"), "\(end.error)")
+    }
+  }
+
   @Test func `in a missing XDG_RUNTIME_DIR has a hint that names this variable`() async throws {
     try await withHome { home in
       var home = home

@@ -148,7 +148,7 @@ import Testing
   func `without a home directory, the hint is to set it`(environment: [String: String]) throws {
     let error = try Self.error([], environment)
     #expect(error.message == "HOME is not set")
-    #expect(error.hint?.hasPrefix("set HOME to your home directory; or name all paths") == true)
+    #expect(error.hint?.hasPrefix("set HOME to your home directory; or start kistd with") == true)
   }
 
   @Test(arguments: [

@@ -127,6 +127,11 @@ class Installing:
             self.assertEqual(end.returncode, 1)
             self.assertIn("PREFIX ", end.stderr)
 
+    def test_without_a_home_it_says_what_to_set(self):
+        self.unpack("alice")
+        end = self.system.run(["./kist/install.sh"], user="alice", variables={"HOME": ""})
+        self.assertEqual((end.returncode, end.stderr), (1, "HOME is not set; set it to your home directory\n"))
+
 
 class Debian12(Installing, unittest.TestCase):
     tree = "KIST_DEBIAN_12"

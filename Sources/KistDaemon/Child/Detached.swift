@@ -53,8 +53,9 @@ extension Options {
     }
     let paths = StorageKind.all.map { $0.files(self) }.flatMap { $0.own + $0.store + $0.read }
     guard (paths + [pinFile]).allSatisfy({ $0.hasPrefix("/") }) else {
+      let variable = pinFile.hasPrefix("/") ? "CREDENTIALS_DIRECTORY" : "HOME"
       throw .wrongUsage(
-        "a kistd in the background needs absolute paths in HOME and CREDENTIALS_DIRECTORY",
+        "a kistd in the background needs an absolute path in \(variable)",
         hint: "kistd leaves the current directory: write `$PWD/…`")
     }
   }

@@ -49,7 +49,7 @@ struct Options: Sendable, Equatable {
 }
 
 private let homeHint =
-  "set HOME to your home directory; or name all paths, with --data, --key-file and --socket"
+  "set HOME to your home directory; or start kistd with --data, --key-file and --socket"
 
 extension Kistd {
   /// Reads the options; throws `badRequest`, naming the flag or variable that is wrong.

@@ -67,13 +67,20 @@ package func checkWritable(
     if let error = StorageError.fileInPlace(of: directory) { throw error }
     guard case .notOpened(let number) = error else { throw .unfit(error, "directory", directory) }
     let isMissing = fileStatus(of: directory) == nil
+    let existing = nearestExisting(directory)
+    let advice =
+      if !isMissing {
+        "`chmod 700 \(shellQuoted(directory))`"
+      } else if fileStatus(of: existing)?.st_uid == geteuid() {
+        "make \(existing) writable for kistd"
+      } else {
+        "set HOME to a directory that belongs to you"
+      }
     throw StorageError(
       StorageError.Code(errno: number),
       "kistd cannot \(isMissing ? "make" : "write to") the directory \(directory): "
         + systemText(of: number),
-      hint: (isMissing
-        ? "make \(nearestExisting(directory)) writable for kistd"
-        : "`chmod 700 \(shellQuoted(directory))`") + ", or \(alternative)")
+      hint: "\(advice), or \(alternative)")
   }
 }
 
