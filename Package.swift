@@ -67,6 +67,18 @@ let package = Package(
 
     .target(name: "KistCluster", dependencies: ["KistCore"]),
     .target(
+      name: "KistClusterSocket",
+      dependencies: [
+        "KistClient",
+        "KistCluster",
+        "KistCore",
+        "KistJSON",
+        "KistServer",
+        "KistSystem",
+        "KistWire",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    .target(
       name: "KistShared", dependencies: ["KistCluster", "KistCore", "KistSodium", "KistVault"]),
 
     // MARK: - A person at a terminal
@@ -179,7 +191,16 @@ let package = Package(
     .testTarget(
       name: "KistVaultTests", dependencies: ["KistCore", "KistSodium", "KistTesting", "KistVault"]),
     .testTarget(
-      name: "KistClusterTests", dependencies: ["KistCluster", "KistCore", "KistTesting"]),
+      name: "KistClusterTests",
+      dependencies: [
+        "KistCluster",
+        "KistClusterSocket",
+        "KistCore",
+        "KistServer",
+        "KistSystem",
+        "KistTesting",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
     .testTarget(
       name: "KistSharedTests",
       dependencies: [

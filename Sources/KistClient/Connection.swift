@@ -9,13 +9,17 @@ final class Connection: Sendable {
   private let socketPath: String
   private let timeout: Duration
   private let find: FindDaemon?
+  private let program: ListeningProgram
   private let socket = Mutex<Socket?>(nil)
   private let thread = BlockingThread()
 
-  init(to socketPath: String, timeout: Duration, orFind find: FindDaemon?) {
+  init(
+    to socketPath: String, timeout: Duration, orFind find: FindDaemon?, program: ListeningProgram
+  ) {
     self.socketPath = socketPath
     self.timeout = timeout
     self.find = find
+    self.program = program
   }
 
   /// Returns the reply to a request.
@@ -87,9 +91,8 @@ final class Connection: Sendable {
   }
 
   private func storageError(for error: SocketError, wasSent: Bool) -> StorageError {
-    KistClient.storageError(
-      for: error, at: socketPath, timeout: timeout, wasSent: wasSent
-    ).withOutcome(wasSent ? .unknown : .unchanged)
+    program.storageError(error, socketPath, timeout, wasSent).withOutcome(
+      wasSent ? .unknown : .unchanged)
   }
 
   private func reply(
@@ -123,7 +126,8 @@ final class Connection: Sendable {
   ) throws(SocketError) -> Socket {
     if let kept, kept.isReusable { return kept }
     kept = nil
-    let made = try connectedSocket(to: socketPath, by: deadline, orFind: find)
+    let made = try connectedSocket(
+      to: socketPath, by: deadline, orFind: find, lineLimit: program.lineLimit)
     kept = made
     return made
   }
@@ -146,15 +150,17 @@ final class Connection: Sendable {
 /// - Parameter deadline: the time for a whole request, including the wait for a free connection.
 /// - Parameter find: if no process listens, the function connects to the socket path that `find`
 ///   returns.
+/// - Parameter program: the program that listens at the socket.
 /// - Parameter wait: waits for the reply to a short request on the event loop of the caller. If it is
 ///   given, a thread carries out only long requests, and short ones that cannot be sent at once over
 ///   an open connection.
 package func connect(
   to socketPath: String, threads: Int = 1, deadline: Duration = .seconds(60),
-  orFind find: FindDaemon? = nil, waiting wait: ReplyWait? = nil
+  orFind find: FindDaemon? = nil, program: ListeningProgram = .kistd,
+  waiting wait: ReplyWait? = nil
 ) -> LineExchange {
   let all = (0..<max(threads, 1)).map { _ in
-    Connection(to: socketPath, timeout: deadline, orFind: find)
+    Connection(to: socketPath, timeout: deadline, orFind: find, program: program)
   }
   if threads == 0 { return { line throws(StorageError) in try all[0].replyHere(to: line) } }
   let connections = FreeConnections(all)

@@ -17,8 +17,10 @@ private import Synchronization
 /// - Parameter timeout: the time limit for the reply; events have no time limit.
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 ///   After the first connection, it no longer calls `find`, which may start a kistd.
+/// - Parameter program: the program that listens at the socket.
 package func openWatch(
-  at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil
+  at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil,
+  program: ListeningProgram = .kistd
 ) -> WatchExchange {
   let search = find.map(FirstSearch.init)
   return { line throws(StorageError) in
@@ -29,15 +31,15 @@ package func openWatch(
     ) async throws(StorageError) -> Output {
       try await thread.run { () throws(StorageError) in
         do throws(SocketError) { return try body() } catch {
-          throw storageError(
-            for: error, at: socketPath, timeout: timeout, wasSent: false)
+          throw program.storageError(error, socketPath, timeout, false)
         }
       }
     }
     let (reader, reply) = try await run { () throws(SocketError) in
-      let socket = try connectedSocket(to: socketPath, by: deadline, orFind: search?.find)
+      let socket = try connectedSocket(
+        to: socketPath, by: deadline, orFind: search?.find, lineLimit: program.lineLimit)
       search?.end()
-      let reader = ConnectionReader(socket)
+      let reader = ConnectionReader(socket, lineLimit: program.lineLimit)
       return (reader, try reader.reply(to: line, by: deadline))
     }
     return (
@@ -90,7 +92,7 @@ private final class FirstSearch: Sendable {
 private final class ConnectionReader: Sendable {
   fileprivate struct State: ~Copyable {
     let socket: Socket
-    var splitter = LineSplitter()
+    var splitter: LineSplitter
     /// The events received but not yet returned, the latest first.
     var received: [LineSplitter.Event] = []
   }
@@ -98,9 +100,9 @@ private final class ConnectionReader: Sendable {
   private let state: Mutex<State>
   private let descriptor: CInt
 
-  init(_ socket: sending Socket) {
+  init(_ socket: sending Socket, lineLimit: Int) {
     descriptor = socket.descriptor
-    state = Mutex(State(socket: socket))
+    state = Mutex(State(socket: socket, splitter: LineSplitter(limit: lineLimit)))
   }
 
   func reply(to line: Line, by deadline: ContinuousClock.Instant) throws(SocketError) -> Line {

@@ -10,7 +10,8 @@ final class Socket {
   let descriptor: CInt
   private var received = WipedBytes(capacity: chunk)
   /// What was received of the reply.
-  private var splitter = LineSplitter()
+  private var splitter: LineSplitter
+  private let lineLimit: Int
 
   /// Whether nothing was received over this connection yet.
   private(set) var isNew = true
@@ -20,7 +21,11 @@ final class Socket {
   /// If it is 0, kistd received nothing of the line.
   private(set) var bytesSent = 0
 
-  init(connectingTo path: String, by deadline: ContinuousClock.Instant) throws(SocketError) {
+  init(
+    connectingTo path: String, by deadline: ContinuousClock.Instant, lineLimit: Int = Limits.line
+  ) throws(SocketError) {
+    self.lineLimit = lineLimit
+    splitter = LineSplitter(limit: lineLimit)
     descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { throw .notConnected(errno) }
     // If kistd's queue of new clients is full, connect(2) waits. The timeout for sending also limits
@@ -78,7 +83,7 @@ final class Socket {
     // The kernel takes a line of this size whole or not at all, even with the smallest buffer.
     guard line.content.count < 2 << 10 else { return false }
     bytesSent = 0
-    splitter = LineSplitter()
+    splitter = LineSplitter(limit: lineLimit)
     try? sendPiece(line.withNewline, flags: CInt(MSG_DONTWAIT))
     return bytesSent > 0
   }
@@ -102,7 +107,7 @@ final class Socket {
   func receive(
     by deadline: ContinuousClock.Instant?, flags: CInt = 0
   ) throws(SocketError) -> (line: Line, mustClose: Bool) {
-    splitter = LineSplitter()
+    splitter = LineSplitter(limit: lineLimit)
     while true {
       if let reply = try receivePiece(by: deadline, flags: flags) { return reply }
     }
@@ -195,86 +200,24 @@ package typealias FindDaemon = @Sendable () throws(StorageError) -> String
 /// If no process listens at the path, or the path is in the runtime directory of another user,
 /// connects to the path that `find` returns.
 func connectedSocket(
-  to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?
+  to path: String, by deadline: ContinuousClock.Instant, orFind find: FindDaemon?, lineLimit: Int
 ) throws(SocketError) -> Socket {
-  do throws(SocketError) { return try Socket(connectingTo: path, by: deadline) } catch {
+  do throws(SocketError) {
+    return try Socket(connectingTo: path, by: deadline, lineLimit: lineLimit)
+  } catch {
     guard let find,
       error.meansNothingListens || StorageError.foreignRuntimeDirectory(of: path) != nil
     else { throw error }
     let found: String
     do throws(StorageError) { found = try find() } catch { throw .refused(error) }
-    return try Socket(connectingTo: found, by: deadline)
+    return try Socket(connectingTo: found, by: deadline, lineLimit: lineLimit)
   }
 }
 
 /// The maximum number of bytes to receive in one call.
 private let chunk = 16 << 10
 
-/// A failure of a socket.
-enum SocketError: Error {
-  /// The path is not valid, or kistd could not be started, for the reason in the error.
-  case refused(StorageError)
-  /// The connection failed, with this `errno`.
-  case notConnected(CInt)
-  /// Another user's process listens there.
-  case notOurs
-  /// In this user namespace, other users may have the same uid as this process
-  /// (`isOwnUserUnambiguous`).
-  case ownUserUnknown
-  /// kistd closed the connection.
-  case ended
-  /// The deadline passed.
-  case timedOut
-  /// The received line exceeds the limit.
-  case tooLong
-
-  var meansNothingListens: Bool {
-    guard case .notConnected(let code) = self else { return false }
-    return [ENOENT, ENOTDIR, ECONNREFUSED].contains(code)
-  }
-}
-
 /// Returns whether a process of this user listens at a path.
 package func isListening(at path: String) -> Bool {
   (try? Socket(connectingTo: path, by: .now + .seconds(1))) != nil
-}
-
-/// Converts a failure of the socket at a path to the error that a caller gets.
-///
-/// - Parameter wasSent: whether any byte of the request was sent. If so, and the request is a change,
-///   kistd may have made it.
-func storageError(
-  for error: SocketError, at path: String, timeout: Duration, wasSent: Bool
-) -> StorageError {
-  switch error {
-  case .refused(let error): error
-  case _ where error.meansNothingListens: nothingListening(at: path)
-  case .notConnected(EACCES), .notConnected(EPERM):
-    .foreignRuntimeDirectory(of: path)
-      ?? StorageError(
-        .denied, "you may not use the socket \(path)",
-        hint: "kistd serves only the user that it runs as")
-  case .notOurs:
-    StorageError(
-      .denied, "another user's process listens at \(path)",
-      hint: "nothing was sent to it; use a socket in a directory that only you can write to")
-  case .ownUserUnknown:
-    StorageError(
-      .denied,
-      "uid \(geteuid()) represents every unmapped user in this user namespace, so the process that "
-        + "listens at \(path) may be another user's",
-      hint: "nothing was sent to it; use a user that is mapped in this user namespace")
-  case .notConnected(let code):
-    StorageError(.unavailable, "cannot connect to \(path): \(systemText(of: code))")
-  case .ended:
-    StorageError(
-      .unavailable, "the connection to kistd ended",
-      hint: "`kist status` shows whether kistd still runs")
-  case .timedOut:
-    StorageError(
-      .timeout, "kistd did not answer within \(timeout)",
-      hint: "check whether kistd still runs, and its log"
-        + (wasSent ? "; if this was a change, kistd may have made it" : ""))
-  case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
-  }
 }

@@ -25,7 +25,9 @@ package struct Cluster: Sendable {
   /// Reads records by name, all at one position; at most `Commit.mostOperations` of them.
   ///
   /// The answer has as many elements as the request, in the same order, and `nil` for each record
-  /// that does not exist. The read is linearizable. A lie: any bytes, and any record absent.
+  /// that does not exist. The read is linearizable. Throws `tooLarge` if the records together exceed
+  /// what the cluster can answer, which is at least `Commit.mostBytes`; request fewer then. A lie: any
+  /// bytes, and any record absent.
   package var records: @Sendable ([RecordName]) async throws(StorageError) -> [[UInt8]?]
 
   /// Makes all writes of a commit or none.

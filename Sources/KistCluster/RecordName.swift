@@ -74,8 +74,10 @@ package struct RecordID: Hashable, Comparable, Sendable {
     number = bytes.reduce(0) { $0 << 8 | UInt128($1) }
   }
 
-  fileprivate init?(hexadecimal digits: Substring) {
-    guard let number = UInt128(digits, radix: 16) else { return nil }
+  /// Reads 32 lower-case hexadecimal digits; `nil` for any other text.
+  package init?(hexadecimal digits: some StringProtocol) {
+    // Rejects other spellings of a number, such as capitals or missing zeros.
+    guard let number = UInt128(digits, radix: 16), hexadecimal(number) == digits else { return nil }
     self.number = number
   }
 

@@ -45,7 +45,8 @@ final class Admission: Sendable {
       let found = try channel.peer()
       peer = found
       try check(found)
-      let connection = try Connection(wrapping: channel, peer: found, sequence: sequence)
+      let connection = try Connection(
+        wrapping: channel, peer: found, sequence: sequence, lineLimit: server.lineLimit)
       // This must be the last step. If a later step threw, the caller would not get the connection, and
       // would not call `leave` for it.
       try enter(connection)
@@ -95,7 +96,8 @@ final class Admission: Sendable {
       "refused a connection of another user", through: otherUsersGate,
       ["pid": "\(peer.pid)", "uid": "\(peer.uid)"])
     throw StorageError(
-      .denied, "this kistd serves only the user that runs it", hint: "start a kistd of your own",
+      .denied, "this \(server.program) serves only the user that runs it",
+      hint: "start a \(server.program) of your own",
       outcome: .unchanged)
   }
 
@@ -108,7 +110,8 @@ final class Admission: Sendable {
       let reason = StorageError(
         .busy,
         "there are too many connections; the limit is \(server.maximumConnections)",
-        hint: "connect again, or give kistd a larger --max-connections", outcome: .unchanged)
+        hint: "connect again, or give \(server.program) a larger --max-connections",
+        outcome: .unchanged)
       guard let evicted = evictOne(because: reason) else {
         warn("refused a connection: there are too many, all with requests in progress")
         throw reason

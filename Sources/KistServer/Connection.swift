@@ -11,13 +11,16 @@ struct Connection: Sendable {
   /// Wraps a channel that is not active yet.
   ///
   /// So nothing has been read from the channel.
-  init(wrapping channel: any Channel, peer: Peer, sequence: SequenceCounter) throws {
+  init(
+    wrapping channel: any Channel, peer: Peer, sequence: SequenceCounter, lineLimit: Int
+  ) throws {
     try channel.syncOptions?.setOption(.allowRemoteHalfClosure, value: true)
     try channel.syncOptions?.setOption(
       .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: LineHandler.readSize))
     try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
     handler = LineHandler(
-      on: channel.eventLoop, descriptor: try channel.withDescriptor { $0 }, sequence: sequence)
+      on: channel.eventLoop, descriptor: try channel.withDescriptor { $0 }, sequence: sequence,
+      lineLimit: lineLimit)
     try channel.pipeline.syncOperations.addHandler(handler)
     self.channel = channel
     self.peer = peer
@@ -61,10 +64,12 @@ extension StorageError {
     hint: "end each request with a newline",
     outcome: .unchanged)
 
-  static let lineTooLong = StorageError(
-    .tooLarge, "the line is longer than \(Limits.line) bytes",
-    hint: "the connection was closed; kistd performed the requests before this line",
-    outcome: .unchanged)
+  static func lineTooLong(over limit: Int) -> StorageError {
+    StorageError(
+      .tooLarge, "the line is longer than \(limit) bytes",
+      hint: "the connection was closed; the requests before this line were performed",
+      outcome: .unchanged)
+  }
 }
 
 extension Channel {
@@ -117,6 +122,10 @@ extension WipedBytes {
       }
     }
   }
+}
+
+extension LineSplitter.Event {
+  var size: Int { if case .line(let line) = self { line.content.count } else { 0 } }
 }
 
 extension ByteBuffer {

@@ -10,8 +10,8 @@ internal import NIOCore
 ///
 /// The memory of a connection is limited. The handler stops reading while `readAhead` lines are
 /// unanswered, or while the waiting lines have `bytesAhead` bytes. So it holds at most three lines
-/// near the limit of 1 MiB: one that is being answered, one that waits, and one that is not
-/// completely received. It also holds at most two replies of 1 MiB, and the bytes of one read.
+/// near `lineLimit`: one that is being answered, one that waits, and one that is not completely
+/// received. It also holds at most two replies of this size, and the bytes of one read.
 @safe
 final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   typealias InboundIn = ByteBuffer
@@ -35,7 +35,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private let descriptor: CInt?
   private var answer: (@Sendable (Line) async -> Line)?
   private var whenRefused: (@Sendable (StorageError) -> Void)?
-  private var splitter = LineSplitter()
+  private var splitter: LineSplitter
   var events = CircularBuffer<LineSplitter.Event>()
   var unansweredCount = 0
   var isAnswering = false
@@ -64,7 +64,11 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
 
-  init(on loop: any EventLoop, descriptor: CInt? = nil, sequence: SequenceCounter = .init()) {
+  init(
+    on loop: any EventLoop, descriptor: CInt? = nil, sequence: SequenceCounter = .init(),
+    lineLimit: Int = Limits.line
+  ) {
+    splitter = LineSplitter(limit: lineLimit)
     self.sequence = sequence
     connectedAt = sequence.next()
     self.loop = loop
@@ -118,7 +122,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
       case .line(let line): startAnswer(to: line, answer)
       case .unfinished: refuse(.unfinished)
       case .tooLong:
-        refuse(.lineTooLong)
+        refuse(.lineTooLong(over: splitter.limit))
         inputHasEnded = true
       }
       if events.isEmpty { flush() }
@@ -291,8 +295,4 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     stream?.cancel()
     inputDidEnd()
   }
-}
-
-extension LineSplitter.Event {
-  fileprivate var size: Int { if case .line(let line) = self { line.content.count } else { 0 } }
 }

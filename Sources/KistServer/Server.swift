@@ -17,6 +17,10 @@ package struct Server: Sendable {
   /// The default of `maximumConnections`.
   package static let usualMaximumConnections = 128
 
+  /// The name of the serving program, for errors.
+  package var program = "kistd"
+  /// The maximum number of bytes of a line that a client sends, without its newline.
+  package var lineLimit = Limits.line
   /// The maximum number of connections at the same time.
   ///
   /// At this limit, a new connection evicts another.

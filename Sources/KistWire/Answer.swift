@@ -4,10 +4,11 @@ internal import KistJSON
 /// Returns the function with which the server answers a line.
 ///
 /// An answer is a line with a reply or an error. It has the `id` of the request, if kistd could read
-/// it. `notes` receives a note of each request, for the audit log.
+/// it. `notes` receives a note of each request, for the audit log. A reply over `lineLimit` bytes
+/// becomes the error `tooLarge`.
 package func answer(
   with dispatch: @escaping Dispatch, registerStream: @escaping RegisterStream = { _ in },
-  noting notes: RequestNotes? = nil
+  noting notes: RequestNotes? = nil, lineLimit: Int = Limits.line
 ) -> @Sendable (Line) async -> Line {
   { line in
     var note = RequestNotes.Note()
@@ -18,7 +19,8 @@ package func answer(
       var claim: ClaimedProgram?
       let request = try readRequest(line, id: &id, claim: &claim)
       if notes != nil { note.add(request, onBehalfOf: claim) }
-      reply = try successLine(await dispatch(request, registerStream)(request), id: id)
+      reply = try successLine(
+        await dispatch(request, registerStream)(request), id: id, limit: lineLimit)
     } catch {
       note.failure = error.code
       reply = failureLine(error, id: id)
@@ -69,11 +71,13 @@ private func requestID(in object: JSONObject) throws(JSONError) -> JSONValue? {
   return id
 }
 
-private func successLine(_ reply: Message, id: JSONValue?) throws(StorageError) -> Line {
+private func successLine(
+  _ reply: Message, id: JSONValue?, limit: Int
+) throws(StorageError) -> Line {
   let text = reply.replyText(id: id)
-  guard text.count <= Limits.line else {
+  guard text.count <= limit else {
     throw StorageError(
-      .tooLarge, "the reply is \(text.count) bytes long; the limit is \(Limits.line)",
+      .tooLarge, "the reply is \(text.count) bytes long; the limit is \(limit)",
       hint: "ask for a secret with `\"encoding\":\"base64\"`")
   }
   return Line(text)

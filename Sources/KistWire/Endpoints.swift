@@ -1,5 +1,5 @@
 package import KistCore
-internal import KistJSON
+package import KistJSON
 
 /// All operations of one kistd, as functions.
 ///
@@ -148,20 +148,34 @@ package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   }
 }
 
-func requestLine(_ request: Message) throws(StorageError) -> Line {
-  let text = request.requestText()
-  guard text.count <= Limits.line else {
-    throw StorageError.tooLarge("the request", limit: Limits.line, size: text.count)
+/// Returns the line of a request, with an id if one is given.
+package func requestLine(
+  _ request: Message, id: Int? = nil, limit: Int = Limits.line
+) throws(StorageError) -> Line {
+  let text = request.requestText(id: id)
+  guard text.count <= limit else {
+    throw StorageError.tooLarge("the request", limit: limit, size: text.count)
       .withOutcome(.unchanged)
   }
   return Line(text)
 }
 
-func readReply(_ line: Line, to operation: String) throws(StorageError) -> Message {
+/// Reads the reply to a request; throws its error.
+///
+/// If the request had an id, the reply must have the same. An error may have none, because a server
+/// also sends errors that are not the answer to a request.
+package func readReply(
+  _ line: Line, to operation: String, id: Int? = nil
+) throws(StorageError) -> Message {
   let failure: StorageError
   do throws(JSONError) {
     let reply = try JSONObject(line.content)
-    if try reply.required("ok").bool() { return Message(operation: operation, read: reply) }
+    let isSuccess = try reply.required("ok").bool()
+    let received = reply["id"]
+    if let id, isSuccess || received != nil, try received?.integer() != id {
+      throw .key("id", "is not that of the request")
+    }
+    if isSuccess { return Message(operation: operation, read: reply) }
     failure = try StorageError(reply.required("error").object())
   } catch { throw .malformedReply(error) }
   throw failure
@@ -171,7 +185,7 @@ extension StorageError {
   /// Returns the error for a reply that cannot be read.
   ///
   /// The outcome of a change is then unknown.
-  static func malformedReply(_ error: JSONError) -> StorageError {
+  package static func malformedReply(_ error: JSONError) -> StorageError {
     StorageError(
       .internal, "the reply does not follow the protocol: \(error)",
       hint: "compare the versions of the client and of kistd")

@@ -80,11 +80,12 @@ package struct Message: Sendable {
     return Message(operation: operation, written: text, head: head)
   }
 
-  /// Returns the text of the request line.
-  func requestText() -> Secret {
-    if case .written(let text, _) = content { return text }
+  /// Returns the text of the request line, with an id if one is given.
+  func requestText(id: Int? = nil) -> Secret {
+    if id == nil, case .written(let text, _) = content { return text }
     return JSONWriter.object(capacity: count + 64) { writer in
       writer.member("op", operation)
+      writer.member("id", id)
       write(to: &writer)
     }
   }

@@ -1,13 +1,14 @@
-internal import KistCore
-internal import KistJSON
+package import KistCore
+package import KistJSON
 
 /// One operation of the protocol.
 ///
 /// The server and the client use the same definition.
-struct Operation<Input, Output>: Sendable {
-  typealias Run = @Sendable (Input) async throws(StorageError) -> Output
+package struct Operation<Input, Output>: Sendable {
+  /// A function that performs the operation.
+  package typealias Run = @Sendable (Input) async throws(StorageError) -> Output
 
-  let name: String
+  package let name: String
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
@@ -16,7 +17,7 @@ struct Operation<Input, Output>: Sendable {
   let request: Codec<Input>
   let reply: Codec<Output>
 
-  init(
+  package init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
     loggedNames: LoggedNames = .none, request: Codec<Input>, reply: Codec<Output>
   ) {
@@ -29,19 +30,20 @@ struct Operation<Input, Output>: Sendable {
   }
 
   /// Returns the server's function: it decodes the request, calls `run`, and encodes the reply.
-  func served(by run: @escaping Run) -> Exchange {
+  package func served(by run: @escaping Run) -> Exchange {
     effect == .change ? reportingOutcome(handler(run)) : handler(run)
   }
 
   /// Returns the client's function: it encodes the request, sends it, and decodes the reply.
-  func clientFunction(over exchange: @escaping Exchange) -> Run {
+  package func clientFunction(over exchange: @escaping Exchange) -> Run {
     let call = chain(encodeRequest, exchange, decodeReply)
     return effect == .change ? reportingOutcome(call) : call
   }
 
   private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
 
-  func encodeRequest(_ input: Input) throws(StorageError) -> Message {
+  /// Returns the request for an input.
+  package func encodeRequest(_ input: Input) throws(StorageError) -> Message {
     try Message(request: name) { (writer) throws(StorageError) in
       try request.write(input, &writer)
     }
@@ -61,7 +63,8 @@ struct Operation<Input, Output>: Sendable {
     }
   }
 
-  func decodeReply(_ message: Message) throws(StorageError) -> Output {
+  /// Returns the output in a reply.
+  package func decodeReply(_ message: Message) throws(StorageError) -> Output {
     do throws(JSONError) { return try reply.read(message.object()) } catch {
       throw .malformedReply(error)
     }
@@ -79,7 +82,7 @@ extension Operation where Input == Void {
 }
 
 /// The names in an operation's requests that the audit log records.
-enum LoggedNames: Sendable {
+package enum LoggedNames: Sendable {
   case none
   /// The service and the account of the credential that the request names.
   case ofCredential
@@ -88,7 +91,7 @@ enum LoggedNames: Sendable {
 }
 
 /// The effect of an operation on kistd and its storage.
-enum OperationEffect: Sendable {
+package enum OperationEffect: Sendable {
   /// The operation changes no stored data, and neither locks nor unlocks the storage.
   ///
   /// So a client may send the request again. kistd need not perform it if the client has
@@ -137,11 +140,11 @@ extension StorageError.Code {
 
 /// A pair of functions: one reads a value from the members of a JSON object, and the other writes
 /// the value as members.
-struct Codec<Value>: Sendable {
+package struct Codec<Value>: Sendable {
   let read: @Sendable (JSONObject) throws(JSONError) -> Value
   let write: @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void
 
-  init(
+  package init(
     read: @escaping @Sendable (JSONObject) throws(JSONError) -> Value,
     write: @escaping @Sendable (Value, inout JSONWriter) throws(StorageError) -> Void
   ) {

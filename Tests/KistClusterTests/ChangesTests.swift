@@ -3,32 +3,36 @@ import KistCore
 import KistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `Changes of a cluster in memory` {
+@Suite(.timeLimit(.minutes(5))) struct `Changes of a cluster` {
   private let engine = MemoryEngine()
-  private var cluster: Cluster { engine.cluster }
 
   private func changes(
-    after position: UInt64 = 0, of generation: UInt32 = 1
+    of cluster: Cluster, after position: UInt64 = 0, generation: UInt32 = 1
   ) async throws -> ClusterChanges {
     try await cluster.changes(
       ChangesRequest(generation: generation, after: ClusterPosition(position)))
   }
 
-  @Test func `are each commit after the position, once and in order, with all its writes`()
+  @Test(arguments: Way.allCases)
+  func `are each commit after the position, once and in order, with all its writes`(way: Way)
     async throws
   {
+    let cluster = try way.to(engine.cluster)
     _ = try await cluster.commit(.change(1, after: nil, puts: [row(7): [1]]))
     _ = try await cluster.commit(.change(2, after: bytes(1), deletes: [row(7), row(8)]))
-    let events = try await changes().take(2).map(\.writes)
+    let events = try await changes(of: cluster).take(2).map(\.writes)
     #expect(events.map(\.?.position.number) == [1, 2])
     #expect(events[0]?.puts.count == 3 && events[0]?.puts[row(7)] == [1])
     // The deletion of an absent record is not a write.
     #expect(events[1]?.deletes == [row(7)])
-    #expect(try await changes(after: 1).take(1).first == events[1].map(ClusterEvent.commit))
+    #expect(
+      try await changes(of: cluster, after: 1).take(1).first == events[1].map(ClusterEvent.commit))
   }
 
-  @Test func `have no gaps while writers compete and watchers wait`() async throws {
-    let cluster = cluster
+  @Test(arguments: Way.allCases) func `have no gaps while writers compete and watchers wait`(
+    way: Way
+  ) async throws {
+    let cluster = try way.to(engine.cluster)
     let count = 200 as UInt64
     async let watched = withThrowingTaskGroup { group in
       for _ in 0..<4 {
@@ -57,7 +61,10 @@ import Testing
     }
   }
 
-  @Test func `are those of one generation and of the roster`() async throws {
+  @Test(arguments: Way.allCases) func `are those of one generation and of the roster`(way: Way)
+    async throws
+  {
+    let cluster = try way.to(engine.cluster)
     for name in [
       row(1), .roster, row(1, generation: 2), .seen(machine: RecordID(1)), .head(generation: 2),
       row(2),
@@ -66,28 +73,33 @@ import Testing
     }
     let both = Commit(expected: nil, puts: [row(3): [1], row(3, generation: 2): [1]])
     _ = try await cluster.commit(both)
-    let names = try await changes().take(4).map { $0.writes?.puts.keys.map(\.self) }
+    let names = try await changes(of: cluster).take(4).map { $0.writes?.puts.keys.map(\.self) }
     #expect(names == [[row(1)], [.roster], [row(2)], [row(3)]])
   }
 
-  @Test func `end with compacted if the history after the position was discarded`() async throws {
+  @Test(arguments: Way.allCases)
+  func `end with compacted if the history after the position was discarded`(way: Way) async throws {
+    let cluster = try way.to(engine.cluster)
     for sequence in 1...3 as ClosedRange<UInt64> {
       _ = try await cluster.commit(
         .change(sequence, after: sequence == 1 ? nil : bytes(sequence - 1)))
     }
-    let late = try await changes(after: 1)
+    let late = try await changes(of: cluster, after: 1)
     engine.compact(upTo: ClusterPosition(2))
-    for changes in [late, try await changes()] {
+    // Over a socket, the events of the first watcher are already on their way.
+    for changes in (way == .direct ? [late] : []) + [try await changes(of: cluster)] {
       let iterator = changes.makeAsyncIterator()
       #expect(try await iterator.next() == .compacted)
       #expect(try await iterator.next() == nil)
     }
-    #expect(try await changes(after: 2).take(1).first?.writes?.position.number == 3)
+    #expect(try await changes(of: cluster, after: 2).take(1).first?.writes?.position.number == 3)
   }
 
-  @Test func `go on after compaction for a watcher that has received everything`() async throws {
+  @Test(arguments: Way.allCases)
+  func `go on after compaction for a watcher that has received everything`(way: Way) async throws {
+    let cluster = try way.to(engine.cluster)
     _ = try await cluster.commit(.change(1, after: nil))
-    let changes = try await changes(of: 2)
+    let changes = try await changes(of: cluster, generation: 2)
     let waiting = Task { try await changes.take(1) }
     _ = try await cluster.commit(.change(2, after: bytes(1)))
     engine.compact(upTo: engine.position)
@@ -97,8 +109,9 @@ import Testing
     #expect(event == .compacted || event?.writes?.puts == [.roster: [1]])
   }
 
-  @Test func `end when their task is cancelled`() async throws {
-    let changes = try await changes()
+  @Test(arguments: Way.allCases) func `end when their task is cancelled`(way: Way) async throws {
+    let cluster = try way.to(engine.cluster)
+    let changes = try await changes(of: cluster)
     let waiting = Task { try await changes.makeAsyncIterator().next() }
     waiting.cancel()
     #expect(try await waiting.value == nil)

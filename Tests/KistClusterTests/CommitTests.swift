@@ -3,10 +3,12 @@ import KistCore
 import KistTesting
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A commit to a cluster in memory` {
-  private let cluster = Cluster.inMemory()
+@Suite(.timeLimit(.minutes(5))) struct `A commit to a cluster` {
+  private let engine = MemoryEngine()
 
-  @Test func `is made if the head is the expected one, and is read from then on`() async throws {
+  @Test(arguments: Way.allCases)
+  func `is made if the head is the expected one, and is read from then on`(way: Way) async throws {
+    let cluster = try way.to(engine.cluster)
     #expect(try await cluster.head(1).head == nil)
     let reply = try await cluster.commit(.change(1, after: nil, puts: [row(7): [1, 2]]))
     let reading = try await cluster.head(1)
@@ -16,7 +18,10 @@ import Testing
     #expect(try await cluster.head(2).head == nil)
   }
 
-  @Test func `changes nothing if the head is another`() async throws {
+  @Test(arguments: Way.allCases) func `changes nothing if the head is another`(way: Way)
+    async throws
+  {
+    let cluster = try way.to(engine.cluster)
     _ = try await cluster.commit(.change(1, after: nil, puts: [row(7): [1]]))
     let before = try await cluster.head(1)
     for wrong in [nil, bytes(0), bytes(1) + [0]] {
@@ -27,9 +32,11 @@ import Testing
     #expect(try await cluster.records([row(7), row(8)]) == [[1], nil])
   }
 
-  @Test func `can move to another generation, and then no commit of the old one is made`()
+  @Test(arguments: Way.allCases)
+  func `can move to another generation, and then no commit of the old one is made`(way: Way)
     async throws
   {
+    let cluster = try way.to(engine.cluster)
     _ = try await cluster.commit(.change(1, after: nil))
     let move = Commit(
       expected: Commit.ExpectedHead(generation: 1, bytes: bytes(1)),
@@ -40,17 +47,20 @@ import Testing
     #expect(try await cluster.head(2).head == bytes(2))
   }
 
-  @Test func `without an expected head is always made, and may delete absent records`()
+  @Test(arguments: Way.allCases)
+  func `without an expected head is always made, and may delete absent records`(way: Way)
     async throws
   {
+    let cluster = try way.to(engine.cluster)
     _ = try await cluster.commit(.change(1, after: nil))
     let seen = RecordName.seen(machine: RecordID(1))
     _ = try await cluster.commit(Commit(expected: nil, puts: [seen: [1]], deletes: [row(1)]))
     #expect(try await cluster.records([seen]) == [[1]])
   }
 
-  @Test func `is the only one that is made of many with the same expected head`() async throws {
-    let cluster = cluster
+  @Test(arguments: Way.allCases)
+  func `is the only one that is made of many with the same expected head`(way: Way) async throws {
+    let cluster = try way.to(engine.cluster)
     for round in 1...50 as ClosedRange<UInt64> {
       let before = try await cluster.head(1).head
       let replies = await withTaskGroup { group in
@@ -67,13 +77,16 @@ import Testing
   }
 
   @Test(
-    arguments: [
+    arguments: Way.allCases,
+    [
       (128, 0, 8192, nil), (64, 64, 1, nil), (129, 0, 1, .tooLarge), (64, 65, 1, .tooLarge),
       (1, 0, 1 << 20, nil), (1, 0, 1 << 20 + 1, .tooLarge), (2, 0, 1 << 19 + 1, .tooLarge),
     ] as [(UInt8, UInt8, Int, StorageError.Code?)])
   func `is refused above its limits`(
-    puts: UInt8, deletes: UInt8, size: Int, code: StorageError.Code?
+    way: Way, load: (puts: UInt8, deletes: UInt8, size: Int, code: StorageError.Code?)
   ) async throws {
+    let cluster = try way.to(engine.cluster)
+    let (puts, deletes, size, code) = load
     var commit = Commit(expected: nil)
     for first in 0..<puts { commit.puts[row(first)] = [UInt8](repeating: 1, count: size) }
     for first in 0..<deletes { commit.deletes.insert(row(first, 1)) }
@@ -85,12 +98,18 @@ import Testing
     }
   }
 
-  @Test func `is refused if it writes and deletes the same record`() async throws {
+  @Test(arguments: Way.allCases) func `is refused if it writes and deletes the same record`(
+    way: Way
+  ) async throws {
+    let cluster = try way.to(engine.cluster)
     let commit = Commit(expected: nil, puts: [row(1): [1]], deletes: [row(1)])
     await expect(.badRequest) { try await cluster.commit(commit) }
   }
 
-  @Test func `and a read are refused for more than 128 records`() async throws {
+  @Test(arguments: Way.allCases) func `and a read are refused for more than 128 records`(way: Way)
+    async throws
+  {
+    let cluster = try way.to(engine.cluster)
     let names = (0...128).map { row($0) }
     #expect(try await cluster.records(Array(names.dropLast())).count == 128)
     await expect(.tooLarge) { try await cluster.records(names) }

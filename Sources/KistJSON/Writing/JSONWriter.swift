@@ -87,9 +87,21 @@ package struct JSONWriter: ~Copyable {
 
   package mutating func member(_ name: StaticString, base64 secret: Secret) {
     begin(name)
-    text.append(UInt8(ascii: "\""))
-    secret.withBytes { appendBase64($0, to: &text) }
-    text.append(UInt8(ascii: "\""))
+    secret.withBytes { base64($0) }
+  }
+
+  /// Writes a member in base64, or `null`.
+  package mutating func member(_ name: StaticString, base64 bytes: [UInt8]?) {
+    begin(name)
+    base64(bytes)
+  }
+
+  /// Writes a member with an arbitrary name, in base64.
+  package mutating func member(escaping name: String, base64 bytes: [UInt8]) {
+    separate()
+    name.withBytes { string($0) }
+    text.append(UInt8(ascii: ":"))
+    base64(bytes.span)
   }
 
   package mutating func member<Failure: Error>(
@@ -116,6 +128,9 @@ package struct JSONWriter: ~Copyable {
 
   /// Writes one element of an array.
   package mutating func element(_ value: String) { value.withBytes { string($0) } }
+
+  /// Writes one element of an array in base64, or `null`.
+  package mutating func element(base64 bytes: [UInt8]?) { base64(bytes) }
 
   /// Writes one element of an array, an object.
   package mutating func braced<Failure: Error>(
@@ -158,6 +173,16 @@ package struct JSONWriter: ~Copyable {
   private mutating func separate() {
     if !isFirst { text.append(UInt8(ascii: ",")) }
     isFirst = false
+  }
+
+  private mutating func base64(_ bytes: [UInt8]?) {
+    if let bytes { base64(bytes.span) } else { text.append(utf8: "null") }
+  }
+
+  private mutating func base64(_ bytes: Span<UInt8>) {
+    text.append(UInt8(ascii: "\""))
+    appendBase64(bytes, to: &text)
+    text.append(UInt8(ascii: "\""))
   }
 
   private mutating func string(_ utf8: Span<UInt8>) {

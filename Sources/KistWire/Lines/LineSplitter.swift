@@ -42,7 +42,8 @@ package struct LineSplitter: ~Copyable {
     case unfinished
   }
 
-  private let limit: Int
+  /// The maximum number of bytes of a line.
+  package let limit: Int
   private var partial = emptyLine()
   private var hasEnded = false
 

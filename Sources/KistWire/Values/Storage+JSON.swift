@@ -67,7 +67,7 @@ extension StorageError: JSONMembers {
   /// Reads an error.
   ///
   /// An unknown code, from a newer kistd, is read as `internal`.
-  init(_ object: JSONObject) throws(JSONError) {
+  package init(_ object: JSONObject) throws(JSONError) {
     self.init(
       Code(rawValue: try object.required("code").string()) ?? .internal,
       try object.required("message").string(), hint: try object["hint"]?.string(),
