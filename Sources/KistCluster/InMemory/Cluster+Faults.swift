@@ -90,7 +90,7 @@ extension Cluster {
         let changes = try await self.changes(request)
         return ClusterChanges { () throws(StorageError) in
           let event = try await changes.makeAsyncIterator().next()
-          await wait(.event)
+          if event != nil { await wait(.event) }
           return event
         }
       })
