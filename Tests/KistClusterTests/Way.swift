@@ -43,7 +43,9 @@ final class RunningAdapter: Sendable {
 
   /// The cluster over the socket; each of its functions retains the adapter.
   var cluster: Cluster {
-    Cluster.remote(socketPath: path).delayed { _ in extendLifetime(self) }
+    // On a busy machine, the adapter may start late.
+    Cluster.remote(socketPath: path, deadline: .seconds(240))
+      .delayed { _ in extendLifetime(self) }
   }
 
   /// Stops serving, and waits for the end of all connections.
