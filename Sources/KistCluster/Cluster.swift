@@ -38,7 +38,7 @@ package struct Cluster: Sendable {
   /// `committed` for a commit that was not made, or `headDiffers` for one that was.
   package var commit: @Sendable (Commit) async throws(StorageError) -> CommitReply
 
-  /// Begins to report the commits that change a generation or the roster.
+  /// Begins to report the commits that change a generation, or add a roster.
   ///
   /// Every commit after the position is reported once, in order, until the cluster has compacted its
   /// history. A lie: commits that are missing, changed, repeated or never made; a cluster that is cut

@@ -2,7 +2,7 @@ package import KistCore
 
 /// A request to report the commits of a cluster.
 package struct ChangesRequest: Hashable, Sendable {
-  /// The generation whose records are reported, besides the roster.
+  /// The generation whose records are reported, besides the rosters.
   package var generation: UInt32
   /// The position after which commits are reported.
   package var after: ClusterPosition
@@ -12,7 +12,9 @@ package struct ChangesRequest: Hashable, Sendable {
   }
 
   /// Returns whether the caller asked for changes of this record.
-  func matches(_ name: RecordName) -> Bool { name == .roster || name.generation == generation }
+  func matches(_ name: RecordName) -> Bool {
+    if case .roster = name { true } else { name.generation == generation }
+  }
 }
 
 /// What a cluster reports.

@@ -4,8 +4,10 @@ internal import KistCore
 ///
 /// An adapter makes a key of its database from the id of the vault and the name's `path`.
 package enum RecordName: Hashable, Sendable {
-  /// The machines of the vault, and the master key for each of them.
-  case roster
+  /// The machines of the vault, and the master key for each of them, by the number of the roster.
+  ///
+  /// All rosters stay, so that a machine can verify each one by the one before.
+  case roster(number: UInt64)
   /// The description of the last change of a generation.
   case head(generation: UInt32)
   /// The head that a change wrote, by the sequence of that change.
@@ -29,7 +31,7 @@ package enum RecordName: Hashable, Sendable {
   /// texts is the order of the numbers.
   package var path: String {
     switch self {
-    case .roster: "roster"
+    case .roster(let number): "roster/\(hexadecimal(number))"
     case .head(let generation): "\(hexadecimal(generation))/head"
     case .logEntry(let generation, let sequence):
       "\(hexadecimal(generation))/log/\(hexadecimal(sequence))"
@@ -43,7 +45,8 @@ package enum RecordName: Hashable, Sendable {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
     let name: RecordName?
     switch (parts.count, parts.count > 1 ? parts[1] : "") {
-    case (1, _): name = .roster
+    case (2, _) where parts[0] == "roster":
+      name = UInt64(parts[1], radix: 16).map { .roster(number: $0) }
     case (2, "head"): name = UInt32(parts[0], radix: 16).map { .head(generation: $0) }
     case (2, _): name = RecordID(hexadecimal: parts[1]).map { .seen(machine: $0) }
     case (3, "log"):

@@ -13,7 +13,7 @@ import Testing
     let reply = try await cluster.commit(.change(1, after: nil, puts: [row(7): [1, 2]]))
     let reading = try await cluster.head(1)
     #expect(reading.head == bytes(1) && reply == .committed(reading.position))
-    let names = [row(7), .roster, .logEntry(generation: 1, sequence: 1)]
+    let names = [row(7), .roster(number: 1), .logEntry(generation: 1, sequence: 1)]
     #expect(try await cluster.records(names) == [[1, 2], nil, bytes(1)])
     #expect(try await cluster.head(2).head == nil)
   }
@@ -40,7 +40,8 @@ import Testing
     _ = try await cluster.commit(.change(1, after: nil))
     let move = Commit(
       expected: Commit.ExpectedHead(generation: 1, bytes: bytes(1)),
-      puts: [.roster: [2], .head(generation: 2): bytes(2)], deletes: [.head(generation: 1)])
+      puts: [.roster(number: 1): [2], .head(generation: 2): bytes(2)],
+      deletes: [.head(generation: 1)])
     guard case .committed = try await cluster.commit(move) else { throw Unexpected() }
     #expect(try await cluster.commit(move) == .headDiffers)
     #expect(try await cluster.commit(.change(2, after: bytes(1))) == .headDiffers)

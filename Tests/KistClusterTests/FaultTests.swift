@@ -23,7 +23,8 @@ import Testing
         }
       })
     #expect(try await lying.head(1).head == [9])
-    #expect(try await lying.records([row(7), row(7, 1), .roster]) == [[1, 9], nil, nil])
+    #expect(
+      try await lying.records([row(7), row(7, 1), .roster(number: 1)]) == [[1, 9], nil, nil])
     guard case .page(let page) = try await lying.list(ListRequest(generation: 1, firstByte: 7))
     else { throw Unexpected() }
     #expect(page.rows == [ListPage.Row(key: RecordID(7), bytes: [1, 9])])
@@ -54,7 +55,7 @@ import Testing
     #expect(try await honest.records([row(7)]) == [[1]])
     for sequence in [2, 3] as [UInt64] {
       _ = try await honest.commit(
-        .change(sequence, after: bytes(sequence - 1), puts: [.roster: [1]]))
+        .change(sequence, after: bytes(sequence - 1), puts: [.roster(number: 1): [1]]))
     }
     // The watcher misses the commit whose number it had seen before.
     #expect(try await changes.take(1).first?.writes?.puts[.head(generation: 1)] == bytes(3))
@@ -98,7 +99,7 @@ import Testing
     _ = try await slow.commit(.change(1, after: nil))
     _ = try await slow.head(1)
     _ = try await slow.list(ListRequest(generation: 1, firstByte: 7))
-    _ = try await slow.records([.roster])
+    _ = try await slow.records([.roster(number: 1)])
     _ = try await slow.changes(all).take(1)
     #expect(calls.withLock(\.self) == [.commit, .head, .list, .records, .changes, .event])
   }

@@ -22,7 +22,8 @@ import Testing
     way: Way
   ) async throws {
     let cluster = try way.to(engine.cluster)
-    try await put(row(7, 2), row(7, 1), row(8), row(6), row(7, 3, generation: 2), .roster)
+    try await put(
+      row(7, 2), row(7, 1), row(8), row(6), row(7, 3, generation: 2), .roster(number: 1))
     let page = try await page(ListRequest(generation: 1, firstByte: 7), of: cluster)
     #expect(page.rows.map(\.key) == [RecordID(7, 1), RecordID(7, 2)])
     #expect(page.rows.allSatisfy { $0.bytes == [5] })

@@ -6,7 +6,7 @@ import Testing
 
   @Test(
     arguments: [
-      (.roster, "roster"), (.head(generation: 1), "00000001/head"),
+      (.roster(number: 18), "roster/0000000000000012"), (.head(generation: 1), "00000001/head"),
       (.logEntry(generation: .max, sequence: 0xABC), "ffffffff/log/0000000000000abc"),
       (.logEntry(generation: 0, sequence: .max), "00000000/log/ffffffffffffffff"),
       (.row(generation: 16, key: RecordID(255, 10)), "00000010/row/\(digits)"),
@@ -18,7 +18,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "/", "Roster", "roster/", "/roster", "head", "1/head", "00000001/head/", "0000000G/head",
+    "", "/", "roster", "roster/", "/roster", "roster/1", "Roster/0000000000000001", "head",
+    "1/head", "00000001/head/", "0000000G/head",
     "+0000001/head", "00000001/log/1", "00000001/log/0000000000000ABC", "00000001/row/00",
     "00000001/row/\(digits)/", "00000001/row/\(digits)0", "00000001/\(digits)", "seen/1",
     "seen/+f00000000000000000000000000000a", "00000001/seen/\(digits)", "000000001/head",

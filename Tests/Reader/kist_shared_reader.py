@@ -202,10 +202,18 @@ def open_beacon(generation: Generation, member: dict, record: bytes) -> dict:
     return dict(zip(("sequence", "head", "time"), struct.unpack("<Q32sq", message), strict=True))
 
 
+def roster_path(number: int) -> str:
+    """The path of the roster with a number."""
+    return f"roster/{number:016x}"
+
+
 def read_vault(records: dict[str, bytes], vault: bytes, admin: bytes, machine: Machine) -> list[dict]:
     """The credentials of a vault, when every check passes."""
     with within("roster"):
-        roster = verify_roster(records["roster"], vault, admin)
+        roster = verify_roster(records[roster_path(1)], vault, admin)
+        require(roster["number"] == 1, "the first one has another number")
+        while following := records.get(roster_path(roster["number"] + 1)):
+            roster = verify_next_roster(following, roster)
         generation = open_generation(roster, machine)
     prefix = f"{generation.number:08x}/"
     with within("head"):

@@ -146,7 +146,8 @@ def vectors() -> dict:
                         for master, each in zip(MASTERS, GENERATIONS, strict=True)],
         "rosters": rosters, "rows": rows, "heads": heads, "beacon": seen,
         # All records after the sixth head.
-        "records": {"roster": rosters[1]["record"], "00000001/head": heads[5]["record"], **log,
+        "records": {**{shared.roster_path(number): rosters[number - 1]["record"] for number in (1, 2)},
+                    "00000001/head": heads[5]["record"], **log,
                     f"00000001/row/{rows[1]['keyTag'].hex()}": rows[1]["record"],
                     f"seen/{MACHINES[WEB].id.hex()}": seen["record"]},
     }

@@ -130,8 +130,10 @@ class SharedVault(unittest.TestCase):
             ({HEAD: RECORDS[first]}, "roster is unknown"),
             ({HEAD: record(VECTORS["heads"][4]), last: None}, "rows are missing"),
             ({last: RECORDS[first]}, "last log entry"),
-            ({"roster": record(VECTORS["rosters"][0])}, "roster is unknown"),
-            ({"roster": record(VECTORS["rosters"][2])}, "not a member"),
+            ({shared.roster_path(2): None}, "roster is unknown"),
+            ({shared.roster_path(3): record(VECTORS["rosters"][2])}, "not a member"),
+            ({shared.roster_path(2): record(VECTORS["rosters"][2])}, "roster: "),
+            ({shared.roster_path(1): record(VECTORS["rosters"][1])}, "first one has another number"),
         ):
             records = {path: record for path, record in (RECORDS | change).items() if record is not None}
             with self.subTest(change.keys()), self.assertRaisesRegex(ValueError, reason):
