@@ -81,6 +81,10 @@ let package = Package(
     .target(
       name: "KistShared", dependencies: ["KistCluster", "KistCore", "KistSodium", "KistVault"]),
 
+    .target(
+      name: "KistReplica",
+      dependencies: ["KistCluster", "KistCore", "KistShared", "KistSodium", "KistVault"]),
+
     // MARK: - A person at a terminal
 
     .target(name: "KistTerminal", dependencies: ["KistCore"]),
@@ -205,6 +209,12 @@ let package = Package(
       name: "KistSharedTests",
       dependencies: [
         "KistCluster", "KistCore", "KistShared", "KistSodium", "KistTesting", "KistVault",
+      ]),
+    .testTarget(
+      name: "KistReplicaTests",
+      dependencies: [
+        "KistCluster", "KistCore", "KistFile", "KistReplica", "KistShared", "KistSodium",
+        "KistTesting", "KistVault",
       ]),
     .testTarget(
       name: "KistFileTests",

@@ -88,6 +88,13 @@ package enum EncryptedFile {
   /// Without its key it opens locked. Throws where it is damaged, of a newer version, in use or not
   /// writable, and does not change it.
   package static func open(_ options: Options) async throws(StorageError) -> OpenStorage {
+    try await openStore(options).storage
+  }
+
+  /// Opens the store, and returns it with its functions.
+  static func openStore(
+    _ options: Options
+  ) async throws(StorageError) -> (store: FileStore, storage: OpenStorage) {
     let store = try await DispatchQueue(label: "kist.opening").run { () throws(StorageError) in
       try FileStore(opening: options)
     }
@@ -103,7 +110,7 @@ package enum EncryptedFile {
     storage.watch = WatchCredentials(begin: store.beginWatching)
     storage.nameSeal = store.nameSeal
     storage.releaseMemory = store.connections.releaseMemory
-    return storage
+    return (store, storage)
   }
 
   /// Makes a key file open a store that a passphrase opens; returns the number of its key slot.

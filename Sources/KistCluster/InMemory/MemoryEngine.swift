@@ -96,23 +96,19 @@ private final class MemoryWatch: Sendable {
 extension MemoryEngine {
   /// Waits until there is a commit after a position, or until the task is cancelled.
   fileprivate func waitForCommit(after position: ClusterPosition) async {
-    let id = WaitingID()
+    let number = state.withLock { $0.numberWait() }
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let waits = state.withLock { history in
           // A task is marked as cancelled before its cancellation handler runs.
           guard history.last <= position, !Task.isCancelled else { return false }
-          history.waiting[ObjectIdentifier(id)] = continuation
+          history.waiting[number] = continuation
           return true
         }
         if !waits { continuation.resume() }
       }
     } onCancel: {
-      state.withLock { $0.waiting.removeValue(forKey: ObjectIdentifier(id)) }?.resume()
+      state.withLock { $0.waiting.removeValue(forKey: number) }?.resume()
     }
-    extendLifetime(id)
   }
 }
-
-/// The identity of one wait.
-private final class WaitingID: Sendable {}

@@ -14,8 +14,10 @@ struct MemoryHistory {
   private var compacted = ClusterPosition(0)
   /// The position of the last commit.
   private(set) var last = ClusterPosition(0)
-  /// The tasks that wait for the next commit.
-  var waiting: [ObjectIdentifier: CheckedContinuation<Void, Never>] = [:]
+  /// The tasks that wait for the next commit, by the number of their wait.
+  var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+  /// The number of waits so far.
+  private var waits: UInt64 = 0
 
   /// The maximum size of the rows of a page in bytes, unless it has one row.
   private static let pageSize = 1 << 20
@@ -98,10 +100,18 @@ struct MemoryHistory {
     for (name, all) in versions { versions[name] = all.filter { $0.position <= position } }
   }
 
-  /// Removes and returns the tasks that wait for a commit.
+  /// Returns a number for a wait.
+  mutating func numberWait() -> UInt64 {
+    waits += 1
+    return waits
+  }
+
+  /// Removes and returns the tasks that wait for a commit, in the order in which they began.
+  ///
+  /// The order makes a simulation repeatable.
   mutating func takeWaiting() -> [CheckedContinuation<Void, Never>] {
     defer { waiting = [:] }
-    return Array(waiting.values)
+    return waiting.sorted { $0.key < $1.key }.map(\.value)
   }
 
   /// Returns a copy for which no task waits.

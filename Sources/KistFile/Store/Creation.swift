@@ -8,14 +8,20 @@ internal import KistVault
 ///
 /// First the key and the names of the directories are written to disk, then the whole store under
 /// another name, then its final name. A crash leaves at most a key, which the next start uses.
+///
+/// - Parameter master: the master key; `nil` for a random one.
+/// - Parameter epoch: the epoch; `nil` for a random one.
 func createStore(
   _ options: EncryptedFile.Options, id storeID: [UInt8] = randomBytes(StoreFormat.storeIDSize),
+  master: GuardedKey? = nil, epoch: Epoch? = nil,
   filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void = { _, _, _ in }
 ) throws(StorageError) {
   try refuseLog(of: options.path)
   try flushNames(of: directory(of: options.path))
   let unfinished = UnfinishedStore(path: options.path + ".new")
-  try unfinished.write(options, id: storeID, openedBy: [options.keySource], filledBy: fill)
+  try unfinished.write(
+    options, id: storeID, master: master, epoch: epoch, openedBy: [options.keySource],
+    filledBy: fill)
   try rename(unfinished.path, to: options.path)
 }
 
@@ -82,18 +88,19 @@ struct UnfinishedStore {
 
   /// Writes the whole store, with its own master key, and waits until it is on disk.
   func write(
-    _ options: EncryptedFile.Options, id storeID: [UInt8],
-    openedBy sources: [EncryptedFile.KeySource],
+    _ options: EncryptedFile.Options, id storeID: [UInt8], master: GuardedKey? = nil,
+    epoch: Epoch? = nil, openedBy sources: [EncryptedFile.KeySource],
     filledBy fill: (Database, StoreKeys, inout Header) throws(StorageError) -> Void
   ) throws(StorageError) {
-    let master = try GuardedKey.random()
+    let master = if let master { master } else { try GuardedKey.random() }
     let slots = try sources.enumerated().map { index, source throws(StorageError) in
       try KeySlot(
         number: UInt32(index + 1), openedBy: source, wrapping: master, storeID: storeID, options)
     }
     let keys = try StoreKeys(master: master, storeID: storeID)
     var header = Header(
-      epoch: .random(in: .min ... .max), slots: KeySlot.hash(of: slots, storeID: storeID))
+      epoch: epoch?.number ?? .random(in: .min ... .max),
+      slots: KeySlot.hash(of: slots, storeID: storeID))
     try begin()
     let database = try Database(path: path, readonly: false, cacheKibibytes: 256)
     try database.transaction("BEGIN IMMEDIATE") { () throws(StorageError) in

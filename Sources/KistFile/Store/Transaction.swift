@@ -51,7 +51,7 @@ struct Transaction {
     }
   }
 
-  private mutating func carryOut<Answer>(
+  mutating func carryOut<Answer>(
     _ makePlan: (inout Nonces) throws(StorageError) -> Plan<Answer>
   ) throws(StorageError) -> Result<Plan<Answer>, StorageError> {
     let plan: Plan<Answer>

@@ -135,6 +135,13 @@ extension Roster {
   /// Throws `denied` if the machine is not a member, and `corrupt` if the sealed key is not the key
   /// that all members were given.
   package func openKeys(with identity: MachineIdentity) throws(StorageError) -> GenerationKeys {
+    try openMaster(with: identity).keys
+  }
+
+  /// Returns the keys as `openKeys` does, and the master key, for a new copy of the vault.
+  package func openMaster(
+    with identity: MachineIdentity
+  ) throws(StorageError) -> (master: GuardedKey, keys: GenerationKeys) {
     guard let member = member(identity.id) else { throw .notMember }
     let start = generationBytes(vault, generation) + storeID
     guard let message = identity.boxKey.open(member.wrappedKey.span) else { throw .wrongWrappedKey }
@@ -146,7 +153,7 @@ extension Roster {
     let keys = try GenerationKeys(
       master: master, vault: vault, generation: generation, storeID: storeID)
     guard keys.check == keyCheck else { throw .wrongWrappedKey }
-    return keys
+    return (master, keys)
   }
 }
 

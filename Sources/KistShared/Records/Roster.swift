@@ -136,6 +136,12 @@ package struct VerifiedRoster: Hashable, Sendable {
     digest = Digest(of: bytes)
   }
 
+  /// Decodes a roster that this machine verified before, and signed in its own note.
+  init(noted bytes: [UInt8]) throws(StorageError) {
+    (roster, _) = try Roster.decoded(bytes)
+    digest = Digest(of: bytes)
+  }
+
   /// Verifies a roster by the one directly before it.
   ///
   /// Throws `corrupt` unless the number is the next one, the hash of the roster before is right, an

@@ -1,0 +1,101 @@
+internal import Dispatch
+package import KistCore
+package import KistSodium
+internal import KistSystem
+package import KistVault
+
+extension EncryptedFile {
+  /// The keys and the number that a new copy of a shared vault has from the vault.
+  package struct CopiedVault: Sendable {
+    let master: GuardedKey
+    let storeID: [UInt8]
+    let epoch: Epoch
+
+    /// Makes the values of a generation.
+    package init(master: GuardedKey, storeID: [UInt8], epoch: Epoch) {
+      (self.master, self.storeID, self.epoch) = (master, storeID, epoch)
+    }
+  }
+
+  /// Opens the copy of a shared vault at the path of the options, or creates an empty one.
+  ///
+  /// Throws as `open` does, and if the store at the path is not a copy of this vault.
+  ///
+  /// - Parameter vault: the values for a new copy; `nil` if the copy must exist.
+  package static func openCopy(
+    _ options: Options, of vault: CopiedVault? = nil
+  ) async throws(StorageError) -> LocalCopy {
+    var options = options
+    if let vault {
+      options.storeID = hexadecimal(vault.storeID)
+      let (path, new) = (options.path, options)
+      try await DispatchQueue(label: "kist.copying").run { () throws(StorageError) in
+        try prepareDirectory(of: path)
+        guard try !exists(path) else { return }
+        try createStore(new, id: vault.storeID, master: vault.master, epoch: vault.epoch)
+      }
+    }
+    let (store, storage) = try await openStore(options)
+    return store.localCopy(storage, note: options.path + ".vault")
+  }
+}
+
+extension FileStore {
+  fileprivate func localCopy(_ storage: OpenStorage, note: String) -> LocalCopy {
+    LocalCopy(
+      storage: storage,
+      state: { () throws(StorageError) in
+        try self.session().header(in: self.connections).vaultState
+      },
+      row: { tag throws(StorageError) in
+        _ = try self.session()
+        return try self.connections.read { database throws(StorageError) in
+          try database.find(tag).row
+        }
+      },
+      tags: { () throws(StorageError) in
+        let keys = try self.session().keys
+        var tags: [RowTag] = []
+        try self.connections.snapshot { database throws(StorageError) in
+          _ = try database.verifyRows(keys, onlyEnds: true) { identity, _, _ in
+            tags.append(identity.tag)
+            return .more
+          }
+        }
+        return tags
+      },
+      apply: { change throws(StorageError) in
+        try await self.carryOut { transaction throws(StorageError) in
+          try transaction.apply(change)
+        }
+      },
+      note: { () throws(StorageError) in
+        guard let file = try PrivateFile.open(note, "note of the vault") else { return nil }
+        return try file.descriptor.bytes(upTo: longestNote, path: note)
+      },
+      setNote: { bytes throws(StorageError) in
+        _ = try writeWhole(bytes.span, to: note, replacing: true)
+      })
+  }
+}
+
+/// The maximum size of the note beside a copy in bytes: a roster has less than 1 MiB.
+private let longestNote = 2 << 20
+
+extension Transaction {
+  /// Applies changes that other machines made, and that were verified.
+  fileprivate mutating func apply(
+    _ change: CopyChange
+  ) throws(StorageError) -> Result<Plan<Void>, StorageError> {
+    for (tag, row) in change.rows {
+      let found = try database.find(tag)
+      _ = try carryOut { [keys, header] _ in keys.plan(row, on: found, header) }
+    }
+    let end = try carryOut { [keys, header] _ throws(StorageError) in
+      try keys.planEnd(of: change, header)
+    }
+    // Rolls back, because the rows were already written.
+    if case .failure(let error) = end { throw error }
+    return end
+  }
+}

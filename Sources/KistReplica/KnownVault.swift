@@ -1,0 +1,131 @@
+internal import KistCluster
+internal import KistCore
+internal import KistShared
+internal import KistVault
+
+/// What this machine has verified of a vault: the last head, and the roster that it names.
+struct KnownVault: Sendable {
+  let keys: GenerationKeys
+  let rosterRecord: [UInt8]
+  let roster: VerifiedRoster
+  let headRecord: [UInt8]
+  let head: VerifiedHead
+
+  /// The numbers that the copy has after this head.
+  var state: VaultState {
+    VaultState(
+      sequence: head.head.sequence, count: head.head.count, epoch: head.head.epoch,
+      sum: head.head.sum)
+  }
+
+  /// The revision of the last change.
+  var revision: Revision { head.head.epoch.revision(of: head.head.sequence) }
+
+  var note: VaultNote {
+    VaultNote(rosterRecord: rosterRecord, roster: roster, headRecord: headRecord)
+  }
+}
+
+/// The heads after a known one, each verified by the one before.
+///
+/// It does no I/O.
+struct HeadChain {
+  /// The maximum number of log entries to read together.
+  private static let entriesAtOnce: UInt64 = 32
+
+  let start: KnownVault
+  private(set) var steps: [KnownVault] = []
+  /// The roster of the start, and all newer ones.
+  private var rosters: [(record: [UInt8], roster: VerifiedRoster)]
+
+  init(after start: KnownVault) {
+    self.start = start
+    rosters = [(start.rosterRecord, start.roster)]
+  }
+
+  var last: KnownVault { steps.last ?? start }
+  private var newestRoster: VerifiedRoster { rosters[rosters.count - 1].roster }
+
+  /// The name of the roster after the newest one that was added.
+  var nextRoster: RecordName { .roster(number: newestRoster.roster.number + 1) }
+
+  /// The names of the log entries after the last head.
+  var nextEntries: [RecordName] {
+    let sequence = last.head.head.sequence
+    return (sequence + 1...sequence + Self.entriesAtOnce).map {
+      .logEntry(generation: start.keys.generation, sequence: $0)
+    }
+  }
+
+  /// Verifies and adds the next roster.
+  mutating func addRoster(_ record: [UInt8]) throws(StorageError) {
+    rosters.append((record, try VerifiedRoster(verifying: record, after: newestRoster)))
+  }
+
+  /// Verifies and adds the next head.
+  mutating func addHead(_ record: [UInt8]) throws(StorageError) {
+    let head = try start.keys.verifyNextHead(
+      record, after: last.head, in: rosters.map(\.roster))
+    guard let named = rosters.first(where: { $0.roster.digest == head.head.roster }) else {
+      throw .internal("a verified head names an unknown roster")
+    }
+    steps.append(
+      KnownVault(
+        keys: start.keys, rosterRecord: named.record, roster: named.roster, headRecord: record,
+        head: head))
+  }
+
+  func contains(_ record: [UInt8]) -> Bool {
+    start.headRecord == record || steps.contains { $0.headRecord == record }
+  }
+
+  /// Whether the newest roster begins a generation for which this machine has no keys yet.
+  var beginsGeneration: Bool { newestRoster.roster.generation != start.keys.generation }
+
+  /// Returns the head that the copy belongs to, and the heads after it.
+  ///
+  /// Returns `nil` if the copy is older than the start. Throws `corrupt` if the copy belongs to none
+  /// of these heads.
+  func split(
+    at copy: VaultState
+  ) throws(StorageError) -> (base: VerifiedHead, after: [VerifiedHead])? {
+    let all = [start] + steps
+    guard copy.sequence >= start.head.head.sequence else { return nil }
+    guard let place = all.firstIndex(where: { $0.state == copy }) else {
+      throw .rolledBack("the cluster has another history than the copy on this machine")
+    }
+    return (all[place].head, all[(place + 1)...].map(\.head))
+  }
+}
+
+extension GenerationKeys {
+  /// Returns the change of the copy that stores verified rows.
+  ///
+  /// - Parameter services: the tag of the service under which the copy has a row, by key tag.
+  func copyChange(
+    storing rows: [RecordID: SealedRow?], services: [RecordID: Tag], state: VaultState
+  ) -> CopyChange {
+    var change = CopyChange(rows: [:], state: state)
+    for (key, row) in rows {
+      // Deletes the row also if a dishonest writer gave it another service.
+      if let tag = rowTag(key, services) { change.rows[tag] = .some(nil) }
+      if let row { change.rows[row.identity.tag] = row }
+    }
+    return change
+  }
+
+  /// Returns the change of the copy that leaves exactly these rows.
+  func copyChange(
+    leaving rows: [RowTag: SealedRow], instead old: [RowTag], state: VaultState
+  ) -> CopyChange {
+    var change = CopyChange(rows: rows.mapValues { .some($0) }, state: state)
+    for tag in old where rows[tag] == nil { change.rows[tag] = .some(nil) }
+    return change
+  }
+
+  /// Returns the tags under which the copy has a row; `nil` if it has none.
+  func rowTag(_ key: RecordID, _ services: [RecordID: Tag]) -> RowTag? {
+    // An id has as many bytes as a tag.
+    services[key].map { RowTag(service: $0, key: Tag(key.bytes.span)!) }
+  }
+}

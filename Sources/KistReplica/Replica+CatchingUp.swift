@@ -1,0 +1,208 @@
+internal import KistCluster
+internal import KistCore
+internal import KistShared
+internal import KistVault
+internal import Synchronization
+
+/// The number of attempts to read a state that other machines keep changing.
+let mostAttempts = 16
+
+extension Replica {
+  /// Reads the head, and applies all changes up to it to the copy; call it with the turn.
+  ///
+  /// Returns the heads that were new. Throws `unavailable` if the cluster cannot be reached, and
+  /// `corrupt` if an answer fails verification. The copy then stays as it is.
+  func catchUp() async throws(StorageError) -> [VerifiedHead] {
+    do throws(StorageError) { return try await readChanges() } catch {
+      state.withLock { ($0.confirmedAt, $0.problem) = (nil, error) }
+      throw error
+    }
+  }
+
+  private func readChanges() async throws(StorageError) -> [VerifiedHead] {
+    let known = try known()
+    let start = options.elapsed()
+    let reading = try await cluster.head(known.keys.generation)
+    let copied = try copy.state()
+    if reading.head == known.headRecord, copied == known.state {
+      advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
+      return []
+    }
+    var chain = HeadChain(after: known)
+    try await extend(&chain, to: reading.head)
+    guard reading.head != nil else {
+      throw .rolledBack("the cluster does not have the head of the vault any longer")
+    }
+    guard let first = try chain.split(at: copied) else {
+      return try await replaceCopy(chain, at: reading, since: start)
+    }
+    var (base, heads) = first
+    for attempt in 1... {
+      do throws(StorageError) {
+        let rows = try await rows(of: heads, known.keys.generation)
+        try await store(chain, heads, after: base, rows, at: reading, since: start)
+        return chain.steps.map(\.head)
+      } catch {
+        // A row may be of a later change than the log that was read before it.
+        let before = chain.steps.count
+        guard error.code == .corrupt, attempt < mostAttempts else { throw error }
+        try await extend(&chain, to: nil)
+        guard chain.steps.count > before, let split = try chain.split(at: try copy.state()) else {
+          throw error
+        }
+        (base, heads) = split
+      }
+    }
+    return []
+  }
+
+  /// Adds all rosters and log entries that the cluster has, and a head that it answered.
+  private func extend(_ chain: inout HeadChain, to head: [UInt8]?) async throws(StorageError) {
+    while true {
+      let entries = chain.nextEntries
+      var records = try await cluster.records([chain.nextRoster] + entries)
+      guard records.count == entries.count + 1 else { throw .wrongAnswer }
+      // Rosters are few and may be large, so they are read one by one.
+      while let roster = records[0] {
+        try chain.addRoster(roster)
+        let next = try await cluster.records([chain.nextRoster])
+        guard next.count == 1 else { throw .wrongAnswer }
+        records[0] = next[0]
+      }
+      for record in records.dropFirst() {
+        guard let record else { break }
+        try chain.addHead(record)
+      }
+      if records.dropFirst().contains(nil) { break }
+    }
+    if chain.beginsGeneration { throw .newGeneration }
+    if let head, !chain.contains(head) { try chain.addHead(head) }
+  }
+
+  /// Reads the rows that the last change of each credential saved.
+  private func rows(
+    of heads: [VerifiedHead], _ generation: UInt32
+  ) async throws(StorageError) -> [RecordID: [UInt8]] {
+    var saved: Set<RecordID> = []
+    for head in heads.map(\.head) {
+      switch head.change {
+      case .save(let key, _): saved.insert(key)
+      case .delete(let key): saved.remove(key)
+      case .begin, .nothing, .roster, .generation: break
+      }
+    }
+    let keys = saved.sorted()
+    var rows: [RecordID: [UInt8]] = [:]
+    // A page has at most 16 rows, which have at most 10 MiB.
+    for first in stride(from: 0, to: keys.count, by: 16) {
+      let keys = keys[first..<min(first + 16, keys.count)]
+      let records = try await cluster.records(
+        keys.map { .row(generation: generation, key: $0) })
+      guard records.count == keys.count else { throw .wrongAnswer }
+      for (key, record) in zip(keys, records) { rows[key] = record }
+    }
+    return rows
+  }
+
+  /// Verifies the rows of some heads, and applies them to the copy.
+  private func store(
+    _ chain: HeadChain, _ heads: [VerifiedHead], after base: VerifiedHead,
+    _ records: [RecordID: [UInt8]], at reading: HeadReading, since start: Duration
+  ) async throws(StorageError) {
+    let (keys, last) = (chain.start.keys, chain.last)
+    let services = state.withLock(\.services)
+    let old = { (key: RecordID) throws(StorageError) -> SealedRow? in
+      guard let tag = keys.rowTag(key, services) else { return nil }
+      return try self.copy.row(tag)
+    }
+    let rows = try keys.verifyRows(of: heads, after: base, records, replaced: old)
+    let events = try events(of: heads, rows, old, keys.store)
+    if !heads.isEmpty {
+      // Known before they are stored, because the outcome of a failed write is not known.
+      state.withLock { state in
+        for case (let key, let row?) in rows { state.services[key] = row.identity.tag.service }
+      }
+      try await copy.apply(
+        keys.copyChange(storing: rows, services: services, state: last.state))
+    }
+    advance(
+      to: last, confirmedAt: start, reading.position, storing: rows, events: events)
+  }
+
+  /// Returns the last change of each credential, in the order of the changes.
+  private func events(
+    of heads: [VerifiedHead], _ rows: [RecordID: SealedRow?],
+    _ old: (RecordID) throws(StorageError) -> SealedRow?, _ keys: StoreKeys
+  ) throws(StorageError) -> [CredentialChange] {
+    guard watchers.areThere else { return [] }
+    var reported: Set<RecordID> = []
+    var events: [CredentialChange] = []
+    for head in heads.map(\.head).reversed() {
+      guard let key = head.change.key, reported.insert(key).inserted else { continue }
+      let revision = head.epoch.revision(of: head.sequence)
+      let new = rows[key] ?? nil
+      // A credential that was saved and deleted since then was never in the copy.
+      guard let row = if let new { new } else { try old(key) } else { continue }
+      // A dishonest writer can seal something else than a credential.
+      guard
+        let name = try? keys.openMetadata(row.metadata.span, as: row.identity).summary(at: revision)
+          .key
+      else { return [.reset] }
+      events.append(new == nil ? .deleted(name, revision) : .saved(name, revision))
+    }
+    return events.reversed()
+  }
+
+  /// Makes the copy again from all rows, because it is older than what this machine knows.
+  private func replaceCopy(
+    _ chain: HeadChain, at reading: HeadReading, since start: Duration
+  ) async throws(StorageError) -> [VerifiedHead] {
+    let last = chain.last
+    guard last.headRecord == reading.head else { throw .keepsChanging }
+    let rows = try await cluster.rows(of: last.keys, last.head, at: reading.position)
+    try await copy.apply(
+      last.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
+    let services = rows.keys.map { (RecordID($0.key), $0.service) }
+    state.withLock { $0.services = Dictionary(services) { $1 } }
+    advance(
+      to: last, confirmedAt: start, reading.position, storing: [:], events: [.reset])
+    return chain.steps.map(\.head)
+  }
+}
+
+extension Cluster {
+  /// Lists and verifies all rows of a generation at a position.
+  func rows(
+    of keys: GenerationKeys, _ head: VerifiedHead, at position: ClusterPosition
+  ) async throws(StorageError) -> [RowTag: SealedRow] {
+    var list = RowList(of: keys, head: head)
+    var rows: [RowTag: SealedRow] = [:]
+    for byte in UInt8.min ... .max {
+      var request = ListRequest(
+        generation: keys.generation, firstByte: byte, position: position)
+      while true {
+        guard case .page(let page) = try await self.list(request) else { throw .keepsChanging }
+        for row in page.rows {
+          // So that a cluster cannot repeat pages for ever.
+          guard request.after.map({ row.key > $0 }) ?? true else { throw .wrongAnswer }
+          request.after = row.key
+          let sealed = try list.add(row.bytes, key: row.key)
+          rows[sealed.identity.tag] = sealed
+        }
+        if page.isLast { break }
+        guard !page.rows.isEmpty else { throw .wrongAnswer }
+      }
+    }
+    try list.conclude()
+    return rows
+  }
+}
+
+extension StorageError {
+  static let wrongAnswer = untrusted("the cluster answered another question than it was asked")
+  static let keepsChanging = StorageError(
+    .busy, "the cluster discarded its history while the vault was read", hint: "try again")
+  fileprivate static let newGeneration = StorageError(
+    .unavailable, "the vault has a new key, which this machine has not read yet",
+    hint: "join the vault again on this machine; nothing was changed")
+}

@@ -1,0 +1,152 @@
+internal import KistCluster
+internal import KistCore
+internal import KistShared
+internal import KistVault
+internal import Synchronization
+
+/// A vault on this machine: its copy, what was verified of it, and the cluster.
+final class Replica: Sendable {
+  struct State {
+    var known: KnownVault
+    /// The tag of the service of each row in the copy, by key tag, because heads name only key tags.
+    var services: [RecordID: Tag]
+    /// When the last confirmation of the head began; `nil` after a failure.
+    var confirmedAt: Duration?
+    /// The position of the cluster at the last confirmation.
+    var position: ClusterPosition?
+    /// The number of the last change in the note.
+    var noted: UInt64
+    /// Why the last confirmation failed.
+    var problem: StorageError?
+    var isClosed = false
+  }
+
+  let cluster: Cluster
+  let copy: LocalCopy
+  let options: ReplicaOptions
+  let state: Mutex<State>
+  let turn = Turn()
+  let watchers = Watchers()
+
+  /// The number of changes after which the note is written again.
+  private static let changesPerNote: UInt64 = 64
+
+  init(
+    _ known: KnownVault, copy: LocalCopy, on cluster: Cluster, _ options: ReplicaOptions
+  ) async throws(StorageError) {
+    (self.cluster, self.copy, self.options) = (cluster, copy, options)
+    let services = try await copy.tags().map { (RecordID($0.key), $0.service) }
+    state = Mutex(
+      State(
+        known: known, services: Dictionary(services) { $1 },
+        noted: known.head.head.sequence))
+  }
+
+  /// Returns what is known; throws `unavailable` when the replica is closed.
+  func known() throws(StorageError) -> KnownVault {
+    try state.withLock { state throws(StorageError) in
+      if state.isClosed { throw .closed }
+      return state.known
+    }
+  }
+
+  /// Whether a credential that is not in the copy is absent.
+  var trustsAbsence: Bool {
+    let now = options.elapsed()
+    return state.withLock { state in
+      !state.isClosed && state.confirmedAt.map { now - $0 <= options.trustsAbsenceFor } ?? false
+    }
+  }
+
+  /// Reads the head, and waits until the copy has it.
+  func refresh() async throws(StorageError) {
+    try await turn.take { () throws(StorageError) in _ = try await catchUp() }
+  }
+
+  /// Returns a credential from the copy.
+  ///
+  /// A credential that is not in the copy is absent only if the head was confirmed before the copy was
+  /// read.
+  func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
+    _ = try known()
+    let trustsAbsence = trustsAbsence
+    do throws(StorageError) { return try await loadFromCopy(request) } catch {
+      guard error.code == .notFound, !trustsAbsence else { throw error }
+    }
+    return try await loadFresh(request)
+  }
+
+  /// Returns a credential as it is in the cluster now, or later.
+  func loadFresh(_ request: LoadRequest) async throws(StorageError) -> Credential {
+    do throws(StorageError) { try await refresh() } catch { throw error.withoutOutcome }
+    return try await loadFromCopy(request)
+  }
+
+  /// Returns a credential of the copy, expired or not: `SharedVault` checks this by its own clock.
+  private func loadFromCopy(_ request: LoadRequest) async throws(StorageError) -> Credential {
+    try await copy.storage.credentials.load(LoadRequest(key: request.key, allowExpired: true))
+  }
+
+  func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
+    _ = try known()
+    return try await copy.storage.credentials.find(query)
+  }
+
+  func beginWatching(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
+    try watchers.watch(request) { () throws(StorageError) in try known().revision }
+  }
+
+  /// Remembers a verified state that the copy has, and reports the changes to watchers.
+  func advance(
+    to known: KnownVault, confirmedAt start: Duration, _ position: ClusterPosition,
+    storing rows: [RecordID: SealedRow?], events: [CredentialChange]
+  ) {
+    let isDue = state.withLock { state in
+      let hasNewRoster = known.roster != state.known.roster
+      state.known = known
+      (state.confirmedAt, state.position, state.problem) = (start, position, nil)
+      for (key, row) in rows { state.services[key] = row?.identity.tag.service }
+      return hasNewRoster || known.head.head.sequence >= state.noted + Self.changesPerNote
+    }
+    if isDue { writeNote() }
+    if watchers.areThere, !events.isEmpty { watchers.tell(events) }
+  }
+
+  /// Writes the note beside the copy.
+  ///
+  /// A failure does no harm: the changes after an older note are verified again.
+  private func writeNote() {
+    let known = state.withLock(\.known)
+    guard (try? copy.setNote(known.note.encoded(signedBy: options.machine))) != nil else { return }
+    state.withLock { $0.noted = known.head.head.sequence }
+  }
+
+  /// Waits for the running change, and closes the copy.
+  func close() async {
+    try? await turn.take {
+      let wasClosed = state.withLock { state in
+        defer { state.isClosed = true }
+        return state.isClosed
+      }
+      if !wasClosed { writeNote() }
+    }
+    watchers.end(.closed)
+    await copy.storage.close()
+  }
+}
+
+extension StorageError {
+  /// The same error for a request that changes nothing.
+  var withoutOutcome: StorageError {
+    var error = self
+    error.outcome = nil
+    return error
+  }
+
+  /// The same error for a change that was not begun.
+  var unchanged: StorageError {
+    var error = self
+    error.outcome = .unchanged
+    return error
+  }
+}

@@ -1,0 +1,79 @@
+package import KistCore
+package import KistShared
+private import KistSodium
+private import Synchronization
+
+/// The options of a replica: the machine, and the functions for time and randomness.
+///
+/// A test replaces the functions, so that it decides about every delay and every random number.
+package struct ReplicaOptions: Sendable {
+  /// The secret keys of this machine.
+  package var machine: MachineIdentity
+  /// The time limit of a change; after it, a lost answer is not settled any longer.
+  package var deadline: Duration = .seconds(10)
+  /// The time after a confirmed head in which a credential that is not in the copy is absent.
+  package var trustsAbsenceFor: Duration = .seconds(5)
+  /// The time between two confirmations of the head while the replica follows the cluster.
+  package var confirmsEvery: Duration = .seconds(3)
+  /// Returns the time of the system's clock.
+  package var now: @Sendable () -> Timestamp = Timestamp.now
+  /// Returns the time since some moment, by a clock that is never set.
+  package var elapsed: @Sendable () -> Duration
+  /// Waits; returns early if the task is cancelled.
+  package var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  /// Returns this many random bytes: nonces, ids of operations, and the jitter of delays.
+  package var random: @Sendable (Int) -> [UInt8] = { randomBytes($0) }
+
+  package init(machine: MachineIdentity) {
+    self.machine = machine
+    let start = ContinuousClock.now
+    elapsed = { start.duration(to: .now) }
+  }
+}
+
+extension ReplicaOptions {
+  /// Waits before another attempt: a random part of a time that doubles with each attempt, up to 1 s.
+  ///
+  /// The random part keeps machines from meeting again and again.
+  func backOff(before attempt: Int) async {
+    let most = min(1000, 8 << min(attempt, 7))
+    let random = random(2)
+    let part = Int(random[0]) << 8 | Int(random[1])
+    await sleep(.milliseconds(1 + most * part / 65536))
+  }
+}
+
+/// Lets one task at a time change the replica, in the order in which they asked.
+final class Turn: Sendable {
+  private struct State {
+    var isTaken = false
+    var waiting: [CheckedContinuation<Void, Never>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Waits for the turn, and calls the body.
+  func take<Result>(
+    _ body: () async throws(StorageError) -> Result
+  ) async throws(StorageError) -> Result {
+    await withCheckedContinuation { continuation in
+      let isFree = state.withLock { state in
+        defer { state.isTaken = true }
+        if state.isTaken { state.waiting.append(continuation) }
+        return !state.isTaken
+      }
+      if isFree { continuation.resume() }
+    }
+    defer {
+      let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        if state.waiting.isEmpty {
+          state.isTaken = false
+          return nil
+        }
+        return state.waiting.removeFirst()
+      }
+      next?.resume()
+    }
+    return try await body()
+  }
+}

@@ -1,0 +1,166 @@
+package import KistCluster
+package import KistCore
+package import KistShared
+package import KistSodium
+package import KistVault
+private import Synchronization
+
+/// A vault that several machines share, open on this machine.
+///
+/// It loads and finds in its copy, also while the cluster cannot be reached. Every change is one commit
+/// to the cluster.
+package struct SharedVault: Sendable {
+  /// The credentials.
+  package var credentials: UserStorage
+  /// The changes of credentials by all machines; complete while `follow` runs.
+  package var watch: WatchCredentials
+  /// Loads a credential as the cluster has it now; `unavailable` if that cannot be confirmed.
+  package var loadFresh: @Sendable (LoadRequest) async throws(StorageError) -> Credential
+  /// Reads the head of the vault, and waits until the copy has it.
+  package var refresh: @Sendable () async throws(StorageError) -> Void
+  /// Keeps the copy up to date until its task is cancelled or the vault is closed.
+  package var follow: @Sendable () async -> Void
+  /// Returns what is known of the cluster.
+  package var status: @Sendable () -> Status
+  /// Waits for running changes, and closes the copy.
+  package var close: @Sendable () async -> Void
+
+  /// What this machine knows of a vault.
+  package struct Status: Equatable, Sendable {
+    /// The number of the newest generation.
+    package var generation: UInt32
+    /// The number of the roster.
+    package var roster: UInt64
+    /// The revision of the last change in the copy.
+    package var revision: Revision
+    /// The number of credentials.
+    package var count: UInt64
+    /// The time since the head was confirmed; `nil` if that failed, or was not tried yet.
+    package var confirmedAgo: Duration?
+    /// Why the head could not be confirmed.
+    package var problem: StorageError?
+  }
+
+  /// What an admin gives to a new machine; it has no secret.
+  package struct Invitation: Hashable, Sendable {
+    /// The id of the vault.
+    package var vault: RecordID
+    /// The public key of the admin who signed the roster.
+    package var admin: [UInt8]
+    /// The number of a roster.
+    package var roster: UInt64
+    /// A head of the vault.
+    package var head: HeadPoint
+
+    package init(vault: RecordID, admin: [UInt8], roster: UInt64, head: HeadPoint) {
+      (self.vault, self.admin, self.roster, self.head) = (vault, admin, roster, head)
+    }
+  }
+
+  /// Opens a vault whose copy is on this machine; does not need the cluster.
+  ///
+  /// Throws `corrupt` if the note beside the copy is missing or was not written by this machine.
+  package static func open(
+    _ copy: LocalCopy, on cluster: Cluster, _ options: ReplicaOptions
+  ) async throws(StorageError) -> SharedVault {
+    guard let bytes = try copy.note() else {
+      throw .untrusted("the note beside the copy of the vault is missing")
+    }
+    let note = try VaultNote(bytes, signedBy: options.machine)
+    let keys = try note.roster.roster.openKeys(with: options.machine)
+    let known = KnownVault(
+      keys: keys, rosterRecord: note.rosterRecord, roster: note.roster,
+      headRecord: note.headRecord, head: try note.openHead(keys))
+    return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
+  }
+
+  /// Makes the copy of a vault on this machine, and opens it.
+  ///
+  /// Throws `denied` if the machine is not a member, and `corrupt` if the cluster has another vault, or
+  /// an older state of it than the invitation says.
+  ///
+  /// - Parameter makeCopy: opens the copy of a generation, or makes an empty one.
+  package static func join(
+    _ invitation: Invitation, on cluster: Cluster, _ options: ReplicaOptions,
+    makeCopy: (
+      _ master: GuardedKey, _ storeID: [UInt8], Epoch
+    ) async throws(StorageError) -> LocalCopy
+  ) async throws(StorageError) -> SharedVault {
+    for attempt in 0... {
+      do throws(StorageError) {
+        let (known, master, position) = try await known(invitation, on: cluster, options)
+        let rows = try await cluster.rows(of: known.keys, known.head, at: position)
+        let copy = try await makeCopy(
+          master, known.keys.store.storeID, known.head.head.epoch)
+        guard try copy.state().sequence <= known.state.sequence else {
+          throw .rolledBack("the cluster has an older state of the vault than the copy")
+        }
+        try await copy.apply(
+          known.keys.copyChange(
+            leaving: rows, instead: try await copy.tags(), state: known.state))
+        try copy.setNote(known.note.encoded(signedBy: options.machine))
+        return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
+      } catch {
+        // Compacted meanwhile.
+        guard error.code == .busy, attempt < mostAttempts else { throw error }
+      }
+      await options.backOff(before: attempt)
+    }
+    throw .keepsChanging
+  }
+
+  /// Reads and verifies the rosters from that of the invitation on, and the head.
+  private static func known(
+    _ invitation: Invitation, on cluster: Cluster, _ options: ReplicaOptions
+  ) async throws(StorageError) -> (KnownVault, GuardedKey, ClusterPosition) {
+    var (number, found) = (invitation.roster, nil as (record: [UInt8], roster: VerifiedRoster)?)
+    while let record = try await cluster.records([.roster(number: number)]).first ?? nil {
+      let roster =
+        if let found { try VerifiedRoster(verifying: record, after: found.roster) } else {
+          try VerifiedRoster(
+            verifying: record, of: invitation.vault, signedBy: invitation.admin,
+            notBefore: number)
+        }
+      found = (record, roster)
+      number += 1
+    }
+    guard let found else {
+      throw .rolledBack("the cluster does not have the roster of the invitation")
+    }
+    let (master, keys) = try found.roster.roster.openMaster(with: options.machine)
+    let reading = try await cluster.head(keys.generation)
+    guard let record = reading.head else {
+      throw .rolledBack("the cluster does not have the head of the vault")
+    }
+    let head = try keys.verifyHead(record, in: found.roster, notBefore: invitation.head)
+    let known = KnownVault(
+      keys: keys, rosterRecord: found.record, roster: found.roster, headRecord: record, head: head)
+    return (known, master, reading.position)
+  }
+}
+
+extension SharedVault {
+  init(_ replica: Replica) {
+    var storage = UserStorage(
+      save: replica.save, load: replica.load, delete: replica.delete, find: replica.find)
+    let credentials = storage.enforcingLimits(now: replica.options.now)
+    storage.load = replica.loadFresh
+    self.init(
+      credentials: credentials, watch: WatchCredentials(begin: replica.beginWatching),
+      loadFresh: storage.enforcingLimits(now: replica.options.now).load, refresh: replica.refresh,
+      follow: replica.follow,
+      status: replica.status, close: replica.close)
+  }
+}
+
+extension Replica {
+  fileprivate func status() -> SharedVault.Status {
+    let now = options.elapsed()
+    return state.withLock { state in
+      SharedVault.Status(
+        generation: state.known.keys.generation, roster: state.known.roster.roster.number,
+        revision: state.known.revision, count: state.known.state.count,
+        confirmedAgo: state.confirmedAt.map { now - $0 }, problem: state.problem)
+    }
+  }
+}

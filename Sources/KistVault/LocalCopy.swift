@@ -1,0 +1,104 @@
+package import KistCore
+
+/// The copy of a shared vault on this machine, as functions.
+///
+/// The copy is a store of its own: its rows, its store id and its keys are those of the vault's
+/// generation. So it can be read, checked and backed up without the other machines.
+package struct LocalCopy: Sendable {
+  /// The store; its functions that change credentials or key slots must not be used.
+  package var storage: OpenStorage
+  /// Returns the state of the vault that the rows in the copy belong to.
+  package var state: @Sendable () throws(StorageError) -> VaultState
+  /// Returns a row; `nil` if there is none.
+  package var row: @Sendable (RowTag) throws(StorageError) -> SealedRow?
+  /// Returns the tags of all rows.
+  package var tags: @Sendable () async throws(StorageError) -> [RowTag]
+  /// Applies a change; it is on disk when this returns.
+  ///
+  /// Throws `corrupt`, and changes nothing, if the rows do not lead to the state of the change.
+  package var apply: @Sendable (CopyChange) async throws(StorageError) -> Void
+  /// Returns the note beside the copy; `nil` if there is none.
+  package var note: @Sendable () throws(StorageError) -> [UInt8]?
+  /// Replaces the note beside the copy.
+  package var setNote: @Sendable ([UInt8]) throws(StorageError) -> Void
+
+  /// Makes a copy from its functions.
+  package init(
+    storage: OpenStorage,
+    state: @escaping @Sendable () throws(StorageError) -> VaultState,
+    row: @escaping @Sendable (RowTag) throws(StorageError) -> SealedRow?,
+    tags: @escaping @Sendable () async throws(StorageError) -> [RowTag],
+    apply: @escaping @Sendable (CopyChange) async throws(StorageError) -> Void,
+    note: @escaping @Sendable () throws(StorageError) -> [UInt8]?,
+    setNote: @escaping @Sendable ([UInt8]) throws(StorageError) -> Void
+  ) {
+    (self.storage, self.state, self.row, self.tags) = (storage, state, row, tags)
+    (self.apply, self.note, self.setNote) = (apply, note, setNote)
+  }
+}
+
+/// The numbers of a vault after a change: the header of its copy, without the key slots.
+package struct VaultState: Equatable, Sendable {
+  /// The number of the change.
+  package var sequence: UInt64
+  /// The number of credentials.
+  package var count: UInt64
+  /// The random prefix of all revisions.
+  package var epoch: Epoch
+  /// The sum of the hashes of all rows.
+  package var sum: RowSum
+
+  package init(sequence: UInt64, count: UInt64, epoch: Epoch, sum: RowSum) {
+    (self.sequence, self.count, self.epoch, self.sum) = (sequence, count, epoch, sum)
+  }
+}
+
+/// Changes of a vault that were verified, to apply to a copy.
+package struct CopyChange: Sendable {
+  /// The rows that were saved, and `nil` for each that was deleted.
+  package var rows: [RowTag: SealedRow?]
+  /// The state after the changes.
+  package var state: VaultState
+
+  package init(rows: [RowTag: SealedRow?], state: VaultState) {
+    (self.rows, self.state) = (rows, state)
+  }
+}
+
+extension Header {
+  /// Makes a header without key slots, to plan a change of a vault.
+  package init(_ state: VaultState) {
+    self.init(epoch: state.epoch.number, slots: [])
+    (sequence, count, sum) = (state.sequence, state.count, state.sum)
+  }
+
+  /// The numbers of the store without its key slots.
+  package var vaultState: VaultState {
+    VaultState(sequence: sequence, count: count, epoch: epoch, sum: sum)
+  }
+}
+
+extension StoreKeys {
+  /// Plans to store, replace or delete one row that another machine sealed.
+  ///
+  /// The sequence of the header does not change: `planEnd` sets it once all rows are planned.
+  package func plan(_ row: SealedRow?, on found: FoundRow, _ header: Header) -> Plan<Void> {
+    var header = header
+    header.replaceRow(found.row.map(hash(of:)), with: row.map(hash(of:)))
+    let write: StoreWrite? =
+      if let row { .putRow(row, at: found.address) } else if found.row != nil {
+        .deleteRow(at: found.address)
+      } else { nil }
+    return Plan(writes: write.map { [$0] } ?? [], header: header, answer: ())
+  }
+
+  /// Plans the end of a change of a copy.
+  ///
+  /// Throws `corrupt` if the rows did not lead to this state.
+  package func planEnd(of change: CopyChange, _ header: Header) throws(StorageError) -> Plan<Void> {
+    var header = header
+    header.sequence = change.state.sequence
+    guard header.vaultState == change.state else { throw .wrongRows }
+    return Plan(header: header, answer: ())
+  }
+}

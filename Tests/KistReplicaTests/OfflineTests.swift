@@ -1,0 +1,71 @@
+import KistCluster
+import KistCore
+import KistFile
+import KistReplica
+import KistShared
+import KistTesting
+import KistVault
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `A shared vault whose cluster cannot be reached` {
+  private let directory = try! TemporaryDirectory()
+
+  /// A vault with one credential, which was closed, and is open without its cluster.
+  private func offline() async throws -> SharedVault {
+    let vault = try await TestVault()
+    let machine = try await vault.join(1, in: directory)
+    try await machine.credentials.save(.sample())
+    await machine.close()
+    return try await vault.open(1, in: directory, on: .unreachable)
+  }
+
+  @Test func `loads and finds in the copy`() async throws {
+    let machine = try await offline()
+    #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    #expect(try await machine.credentials.find(CredentialQuery()).credentials.count == 1)
+    #expect(machine.status().count == 1 && machine.status().confirmedAgo == nil)
+    await machine.close()
+  }
+
+  @Test func `does not say that a credential is absent`() async throws {
+    let machine = try await offline()
+    let other = CredentialKey(service: "other")
+    let error = await expect(.unavailable) { try await machine.credentials.load(other) }
+    #expect(error?.outcome == nil)
+    await expect(.unavailable) { try await machine.loadFresh(LoadRequest(key: .sample)) }
+    #expect(machine.status().problem?.code == .unavailable)
+    await machine.close()
+  }
+
+  @Test func `refuses changes, and changes nothing`() async throws {
+    let machine = try await offline()
+    let save = await expect(.unavailable) {
+      try await machine.credentials.save(.sample(secret: "new"))
+    }
+    let delete = await expect(.unavailable) { try await machine.credentials.delete(.sample) }
+    #expect(save?.outcome == .unchanged && delete?.outcome == .unchanged)
+    #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await machine.close()
+  }
+
+  @Test func `has a copy without faults, which is an encrypted file`() async throws {
+    await (try await offline()).close()
+    let store = try await EncryptedFile.open(TestVault.file(1, in: directory))
+    #expect(try await store.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await expect(.notFound) { try await store.credentials.load(CredentialKey(service: "other")) }
+    #expect(try await store.access.status().integrity == .ok)
+    await store.close()
+  }
+
+  @Test func `is not opened with the note of another machine`() async throws {
+    let vault = try await TestVault()
+    for machine in 1...2 { await (try await vault.join(machine, in: directory)).close() }
+    let copy = try await EncryptedFile.openCopy(TestVault.file(1, in: directory))
+    let other = try await EncryptedFile.openCopy(TestVault.file(2, in: directory))
+    try copy.setNote(try #require(try other.note()))
+    await expect(.corrupt) {
+      try await SharedVault.open(copy, on: .unreachable, TestVault.options(1))
+    }
+    for copy in [copy, other] { await copy.storage.close() }
+  }
+}

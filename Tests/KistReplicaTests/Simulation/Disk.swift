@@ -1,0 +1,100 @@
+import KistCore
+import KistReplica
+import KistShared
+import KistVault
+import Synchronization
+
+/// A run of a machine between two crashes.
+final class Life: Sendable {
+  private let isOver = Atomic(false)
+  var isDead: Bool { isOver.load(ordering: .relaxed) }
+  func end() { isOver.store(true, ordering: .relaxed) }
+  func check() throws(StorageError) {
+    if isDead { throw StorageError(.unavailable, "the machine crashed", outcome: .unknown) }
+  }
+}
+
+/// The disk of a machine, with its copy of the vault; it survives crashes.
+final class Disk: Sendable {
+  struct State {
+    var rows: [RowTag: SealedRow] = [:]
+    var vault: VaultState?
+    var note: [UInt8]?
+  }
+
+  let state = Mutex(State())
+  private let keys: GenerationKeys
+
+  init(_ keys: GenerationKeys) { self.keys = keys }
+
+  /// Opens the copy for one life of the machine.
+  ///
+  /// - Parameter pause: is called before and after each write, and may end the life.
+  func copy(
+    in life: Life, epoch: Epoch, pause: @escaping @Sendable () async throws(StorageError) -> Void
+  ) -> LocalCopy {
+    state.withLock {
+      $0.vault = $0.vault ?? VaultState(sequence: 0, count: 0, epoch: epoch, sum: .zero)
+    }
+    let unused = StorageError(.internal, "the simulation does not use this")
+    let credentials = UserStorage(
+      save: { _ throws(StorageError) in throw unused },
+      load: { request throws(StorageError) in
+        try life.check()
+        let row = self.state.withLock { $0.rows[self.keys.store.tag(of: request.key)] }
+        guard let row else { throw .notFound }
+        return try self.keys.store.openCredential(
+          row.metadata.span, row.secret.span, as: row.identity, foundBy: request.key, in: epoch)
+      },
+      delete: { _ throws(StorageError) in throw unused },
+      find: { _ throws(StorageError) in throw unused })
+    let access = StorageAccess(
+      status: { () throws(StorageError) in throw unused },
+      lock: { () throws(StorageError) in throw unused },
+      unlock: { _ throws(StorageError) in throw unused })
+    return LocalCopy(
+      storage: OpenStorage(
+        credentials: credentials, access: access, durability: .memory, close: {}),
+      state: { () throws(StorageError) in
+        try life.check()
+        return self.state.withLock { $0.vault! }
+      },
+      row: { tag throws(StorageError) in
+        try life.check()
+        return self.state.withLock { $0.rows[tag] }
+      },
+      tags: { () throws(StorageError) in
+        try life.check()
+        return self.state.withLock { Array($0.rows.keys) }
+      },
+      apply: { change throws(StorageError) in
+        try await pause()
+        try self.apply(change)
+        try await pause()
+      },
+      note: { () throws(StorageError) in
+        try life.check()
+        return self.state.withLock(\.note)
+      },
+      setNote: { note throws(StorageError) in
+        try life.check()
+        self.state.withLock { $0.note = note }
+      })
+  }
+
+  /// Applies a change with the same plan as the encrypted file.
+  private func apply(_ change: CopyChange) throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
+      var (header, rows) = (Header(state.vault!), state.rows)
+      for (tag, row) in change.rows {
+        header =
+          keys.store.plan(
+            row, on: FoundRow(tag: tag, address: 0, row: rows[tag]), header
+          ).header
+        rows[tag] = row
+      }
+      header = try keys.store.planEnd(of: change, header).header
+      (state.rows, state.vault) = (rows, header.vaultState)
+    }
+  }
+}
