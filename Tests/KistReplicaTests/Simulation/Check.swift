@@ -3,6 +3,9 @@ import Synchronization
 
 /// The promises about the answer to one request.
 struct Check {
+  /// How long a machine trusts a confirmed head.
+  static let trustsAbsenceFor = Duration.seconds(1)
+
   let key: CredentialKey
   let operation: Operation
   let history: History
@@ -80,7 +83,7 @@ struct Check {
     case .failure(let error):
       if error.outcome != nil { return "a failed load has an outcome" }
       guard error.code == .notFound, isStrict else { return nil }
-      let since = fresh ? startTime : startTime - .seconds(5)
+      let since = fresh ? startTime : startTime - Self.trustsAbsenceFor
       return history.sequences(of: key, since: since).contains(0)
         ? nil : "the credential was there all the time"
     }

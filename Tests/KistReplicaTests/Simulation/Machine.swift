@@ -13,6 +13,8 @@ final class Machine: Sendable {
   /// The request that the machine is making.
   let operation = Mutex<Operation?>(nil)
   private let cut = Atomic(false)
+  /// How often the machine opened a copy that it had on its disk.
+  let reopened = Atomic(0)
   private let running = Mutex<(vault: SharedVault, life: Life, following: Task<Void, Never>)?>(nil)
   private let invitation: SharedVault.Invitation
   private let network: Network
@@ -33,6 +35,8 @@ final class Machine: Sendable {
   private var options: ReplicaOptions {
     let scheduler = network.scheduler
     var options = ReplicaOptions(machine: TestVault.machine(number))
+    options.deadline = .seconds(2)
+    options.trustsAbsenceFor = Check.trustsAbsenceFor
     options.elapsed = { scheduler.time }
     options.now = {
       Timestamp.sample.advanced(bySeconds: scheduler.time.components.seconds)!
@@ -51,6 +55,7 @@ final class Machine: Sendable {
         let vault: SharedVault
         if disk.state.withLock({ $0.note }) != nil {
           vault = try await SharedVault.open(copy(Epoch(9), life), on: cluster, options)
+          reopened.add(1, ordering: .relaxed)
         } else {
           vault = try await SharedVault.join(invitation, on: cluster, options) { _, _, epoch in
             copy(epoch, life)

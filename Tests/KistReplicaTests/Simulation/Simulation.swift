@@ -15,6 +15,8 @@ final class Simulation: Sendable {
   /// What happened, for the report of a violation.
   private let trace = Mutex<[String]>([])
   private let counts = Mutex<[String: Int]>([:])
+  /// The revision of the last answered save of each credential.
+  private let revisions = Mutex<[CredentialKey: Revision]>([:])
 
   init(seed: UInt64, faults: Faults = Faults()) {
     (self.seed, self.faults) = (seed, faults)
@@ -58,13 +60,13 @@ final class Simulation: Sendable {
         }
       }
       group.addTask {
-        for _ in 0..<40 {
+        for _ in 0..<60 {
           await self.scheduler.sleep(.milliseconds(100))
           if network.happens(\.compaction) { vault.engine.compact(upTo: vault.engine.position) }
           if network.happens(\.roster) { await admin.addRoster() }
           let machine = machines[self.scheduler.random(in: 0...2)]
           machine.setCut(
-            network.happens(\.cut) || machine.isCut && self.scheduler.happens(oneIn: 2))
+            network.happens(\.cut) || machine.isCut && !self.scheduler.happens(oneIn: 10))
         }
         for machine in machines { machine.setCut(false) }
       }
@@ -96,6 +98,8 @@ final class Simulation: Sendable {
           }
         }
       }
+      let reopened = machine.reopened.load(ordering: .relaxed)
+      counts.withLock { $0["reopened", default: 0] += reopened }
       await machine.stop()
     }
   }
@@ -123,15 +127,24 @@ final class Simulation: Sendable {
     var text: String
     var problem: String?
     switch kind {
-    case 1...4, 5:
+    case 1...5:
       let secret = Secret(utf8: "secret \(scheduler.step)")
-      let condition: Condition = kind == 5 ? .ifAbsent : .always
+      let revision = revisions.withLock { $0[key] }
+      let condition: Condition =
+        switch kind {
+        case 4: revision.map { .ifRevision($0) } ?? .ifAbsent
+        case 5: .ifAbsent
+        default: .always
+        }
       let answer = await outcome { () throws(StorageError) in
         try await vault.credentials.save(
           SaveRequest(
             credential: NewCredential(key: key, secret: secret), condition: condition))
       }
-      text = "\(condition == .always ? "save" : "save if absent"): \(describe(answer))"
+      if case .success(let summary) = answer {
+        revisions.withLock { $0[key] = summary.revision }
+      }
+      text = "\(condition == .always ? "save" : "save on condition"): \(describe(answer))"
       if !life.isDead { problem = check.saved(secret, answer, until: scheduler.step) }
     case 6:
       let answer = await outcome { () throws(StorageError) in
@@ -153,7 +166,7 @@ final class Simulation: Sendable {
       if !life.isDead { problem = check.loaded(answer, fresh: false, until: scheduler.step) }
     }
     note("\(name): \(text)\(life.isDead ? ", but the machine crashed" : "")")
-    counts.withLock { $0[text, default: 0] += 1 }
+    if !life.isDead { counts.withLock { $0[text, default: 0] += 1 } }
     if let problem { violation("\(name): \(text): \(problem)") }
   }
 

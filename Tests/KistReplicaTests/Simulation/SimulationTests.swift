@@ -33,7 +33,11 @@ private let firstSeed =
       counts.merge(result.counts, uniquingKeysWith: +)
     }
     // So that a simulation in which nothing succeeds is noticed.
-    for answer in ["save: answered", "delete: answered", "load: answered", "load fresh: answered"] {
+    for answer in [
+      "save: answered", "save: unavailable unchanged", "save: unavailable unknown",
+      "save on condition: conflict unchanged", "delete: answered", "load: answered",
+      "load: notFound ", "load fresh: answered", "reopened",
+    ] {
       #expect(counts[answer, default: 0] > 0)
     }
     print(counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: "\n"))
