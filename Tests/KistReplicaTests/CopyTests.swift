@@ -1,0 +1,85 @@
+import KistCluster
+import KistCore
+import KistFile
+import KistReplica
+import KistShared
+import KistSodium
+import KistTesting
+import KistVault
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `The copy of a shared vault in a file` {
+  private let directory = try! TemporaryDirectory()
+
+  private func copied(_ byte: UInt8) throws -> EncryptedFile.CopiedVault {
+    .init(
+      master: try key(7), storeID: [UInt8](repeating: byte, count: 16), epoch: Epoch(9))
+  }
+
+  @Test func `stays as it was if the rows of a change do not lead to its state`() async throws {
+    let vault = try await TestVault()
+    let copy = try await EncryptedFile.openCopy(
+      TestVault.file(1, in: directory), of: copied(5))
+    let store = vault.keys.store
+    var nonces = Nonces((0..<4).flatMap { _ in nonce() })
+    let plan = try store.plan(
+      SaveRequest(credential: .sample()),
+      on: FoundRow(tag: store.tag(of: .sample), address: 0, row: nil), Header(copy.state()),
+      at: .sample, &nonces)
+    guard case .putRow(let row, _) = plan.writes[0] else { throw StorageError.notFound }
+    let before = try copy.state()
+    for wrong in [{ $0.count = 2 }, { $0.sum = .zero }, { $0.epoch = Epoch(8) }]
+      as [(inout VaultState) -> Void]
+    {
+      var change = CopyChange(rows: [row.identity.tag: row], state: plan.header.vaultState)
+      wrong(&change.state)
+      let error = await expect(.corrupt) { try await copy.apply(change) }
+      #expect(error?.outcome == .unchanged)
+      #expect(try copy.state() == before)
+      #expect(try copy.row(row.identity.tag) == nil)
+    }
+    try await copy.apply(
+      CopyChange(rows: [row.identity.tag: row], state: plan.header.vaultState))
+    #expect(try copy.row(row.identity.tag) == row)
+    #expect(try await copy.tags() == [row.identity.tag])
+    await copy.storage.close()
+  }
+
+  @Test func `is not opened as the copy of another vault`() async throws {
+    let file = try TestVault.file(1, in: directory)
+    await (try await EncryptedFile.openCopy(file, of: copied(5))).storage.close()
+    await #expect(throws: StorageError.self) {
+      try await EncryptedFile.openCopy(file, of: copied(6))
+    }
+    await (try await EncryptedFile.openCopy(file, of: copied(5))).storage.close()
+  }
+
+  @Test func `is read while the vault has a new generation, which it does not follow`() async throws
+  {
+    let vault = try await TestVault()
+    let machine = try await vault.join(1, in: directory)
+    let master = try key(8)
+    let keys = try GenerationKeys(
+      master: master, vault: TestVault.id, generation: 2,
+      storeID: [UInt8](repeating: 6, count: 16))
+    let roster = Roster(
+      keys, number: 2, before: vault.roster.digest, time: .sample,
+      admins: vault.roster.roster.admins,
+      members: try (1...4).map { try TestVault.member($0, keys, master) }
+    ).encoded(signedBy: TestVault.admin, index: 0)
+    try await machine.credentials.save(.sample())
+    let old = try await vault.engine.cluster.head(1).head
+    // The head of the new generation does not matter, because the machine does not read it.
+    _ = try await vault.engine.cluster.commit(
+      Commit(
+        expected: Commit.ExpectedHead(generation: 1, bytes: old),
+        puts: [.roster(number: 2): roster], deletes: [.head(generation: 1)]))
+    await expect(.unavailable) { try await machine.refresh() }
+    let error = await expect(.unavailable) {
+      try await machine.credentials.save(.sample(secret: "new"))
+    }
+    #expect(error?.outcome == .unchanged)
+    #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await machine.close()
+  }
+}
