@@ -8,7 +8,8 @@ private import Synchronization
 /// A vault that several machines share, open on this machine.
 ///
 /// It loads and finds in its copy, also while the cluster cannot be reached. Every change is one commit
-/// to the cluster.
+/// to the cluster. Each call of the cluster must end by itself, for example after a deadline: the
+/// next change and the next confirmation of the head wait for it.
 package struct SharedVault: Sendable {
   /// The credentials.
   package var credentials: UserStorage

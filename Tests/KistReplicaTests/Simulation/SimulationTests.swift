@@ -40,6 +40,8 @@ private let firstSeed =
     ] {
       #expect(counts[answer, default: 0] > 0)
     }
+    // Shows whether two processes ran the same schedules.
+    guard ProcessInfo.processInfo.environment["KIST_SCHEDULES"] != nil else { return }
     print(counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: "\n"))
   }
 }
