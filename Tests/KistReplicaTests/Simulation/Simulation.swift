@@ -72,6 +72,8 @@ final class Simulation: Sendable {
       }
     }
     network.faults.withLock { $0 = .none }
+    // A lost commit is made up to 4 seconds later.
+    await scheduler.sleep(.seconds(5))
     await finish(machines, history)
   }
 
@@ -90,7 +92,9 @@ final class Simulation: Sendable {
           if credential.summary.revision.sequence != last
             || credential.secret != history.secret(of: key, at: last)
           {
-            violation("machine \(machine.number) ends with a wrong credential")
+            violation(
+              "machine \(machine.number) ends with \(credential.summary.revision.sequence ?? 0), "
+                + "not with \(last); now it is \(history.sequences(of: key, from: .max, to: .max))")
           }
         case .failure(let error):
           if error.code != .notFound || last != 0 {
