@@ -102,7 +102,7 @@ import Testing
   func `by another number of records makes the read unavailable`(reply: String) async throws {
     let adapter = try ScriptedAdapter { _ in reply + "\n" }
     let cluster = Cluster.remote(socketPath: adapter.path)
-    await expect(.unavailable) { try await cluster.records([.roster]) }
+    await expect(.unavailable) { try await cluster.records([.roster(number: 1)]) }
     withExtendedLifetime(adapter) {}
   }
 
@@ -116,13 +116,15 @@ import Testing
   @Test(arguments: wrongEvents.indices)
   func `ends the changes with an error, and no event follows`(index: Int) async throws {
     let fault = Self.wrongEvents[index]
-    let good = #"{"event":"commit","position":"1","puts":{"roster":"AQ=="},"deletes":[]}"# + "\n"
+    let good =
+      #"{"event":"commit","position":"1","puts":{"roster/0000000000000001":"AQ=="},"deletes":[]}"#
+      + "\n"
     let adapter = try ScriptedAdapter { _ in #"{"ok":true}"# + "\n" + good + fault + good }
     let iterator = try await Cluster.remote(socketPath: adapter.path)
       .changes(ChangesRequest(generation: 1, after: ClusterPosition(0))).makeAsyncIterator()
     let first = fault.isEmpty ? 2 : 1
     for _ in 0..<first {
-      #expect(try await iterator.next()?.writes?.puts == [.roster: [1]])
+      #expect(try await iterator.next()?.writes?.puts == [.roster(number: 1): [1]])
     }
     let error = await expect(.unavailable) { try await iterator.next() }
     #expect(error?.outcome == nil)

@@ -47,7 +47,7 @@ import Testing
           return count
         }
         if number > most { return .compacted }
-        let puts = [RecordName.roster: [UInt8](repeating: 1, count: 1 << 20)]
+        let puts = [RecordName.roster(number: 1): [UInt8](repeating: 1, count: 1 << 20)]
         return .commit(
           CommittedWrites(position: ClusterPosition(UInt64(number)), puts: puts, deletes: []))
       }
@@ -104,8 +104,11 @@ import Testing
     (#"{"op":"list","generation":1,"firstByte":1,"position":1}"#, "badRequest"),
     (#"{"op":"records","names":["../roster"]}"#, "badRequest"),
     (#"{"op":"records","names":["00000001/row/0000000000000000000000000000000A"]}"#, "badRequest"),
-    (#"{"op":"commit","puts":{"roster":"A"},"deletes":[]}"#, "badRequest"),
-    (#"{"op":"commit","puts":{"roster":"AQ=="},"deletes":["roster"]}"#, "badRequest"),
+    (#"{"op":"commit","puts":{"roster/0000000000000001":"A"},"deletes":[]}"#, "badRequest"),
+    (
+      #"{"op":"commit","puts":{"roster/0000000000000001":"AQ=="},"deletes":["roster/0000000000000001"]}"#,
+      "badRequest"
+    ),
     (#"{"op":"commit","expected":{"generation":1},"puts":{},"deletes":[]}"#, "badRequest"),
     (#"{"op":"changes","generation":1}"#, "badRequest"),
   ]
@@ -134,7 +137,7 @@ import Testing
     let adapter = try RunningAdapter(serving: withoutLimits)
     let client = try RawSocket(connectingTo: adapter.path)
     let record = Data(count: 1 << 20 + 1).base64EncodedString()
-    let commit = #"{"op":"commit","puts":{"roster":"\#(record)"},"deletes":[]}"#
+    let commit = #"{"op":"commit","puts":{"roster/0000000000000001":"\#(record)"},"deletes":[]}"#
     #expect(await client.reply(to: commit).contains(#""code":"tooLarge""#))
     let tooLong = String(repeating: " ", count: 2 << 20 + 1)
     #expect(await client.reply(to: tooLong).contains(#""code":"tooLarge""#))
