@@ -81,9 +81,13 @@ extension Header {
 extension StoreKeys {
   /// Plans to store, replace or delete one row that another machine sealed.
   ///
-  /// The sequence of the header does not change: `planEnd` sets it once all rows are planned.
-  package func plan(_ row: SealedRow?, on found: FoundRow, _ header: Header) -> Plan<Void> {
+  /// The sequence of the header does not change: `planEnd` sets it once all rows are planned. Throws
+  /// `corrupt` if the header does not count the row that was found.
+  package func plan(
+    _ row: SealedRow?, on found: FoundRow, _ header: Header
+  ) throws(StorageError) -> Plan<Void> {
     var header = header
+    if found.row != nil, header.count == 0 { throw .wrongRows }
     header.replaceRow(found.row.map(hash(of:)), with: row.map(hash(of:)))
     let write: StoreWrite? =
       if let row { .putRow(row, at: found.address) } else if found.row != nil {

@@ -141,6 +141,14 @@ extension StoreKeys {
       createdAt: preserved.createdAt, fields: preserved.fields, secretFields: secretFields)
   }
 
+  /// Throws `corrupt` unless both sealed parts of a row are authentic.
+  ///
+  /// Does not decrypt them.
+  package func authenticate(_ row: SealedRow) throws(StorageError) {
+    try metadataSeal.authenticate(row.metadata.span, as: row.identity)
+    try secretSeal.authenticate(row.secret.span, as: row.identity)
+  }
+
   /// Returns the hash of a row.
   ///
   /// It covers the tags, the sequence, and the last 16 bytes of both sealed parts, which

@@ -90,6 +90,18 @@ import Testing
     }
   }
 
+  @Test func `is corrupt if it replaces more credentials than the head before counts`() async throws
+  {
+    let vault = try vault()
+    let begin = try vault.keys.verifyHead(
+      vault.heads[0], in: vault.roster,
+      notBefore: HeadPoint(sequence: 0, digest: Digest(of: vault.heads[0])))
+    let first = try vault.keys.verifyNextHead(vault.heads[1], after: begin, in: [vault.roster])
+    await expect(.corrupt) {
+      try vault.keys.verifyRows(of: [first], after: begin, vault.rows) { vault.copy[$0] }
+    }
+  }
+
   @Test func `is corrupt if it saves the row of another change`() async throws {
     var vault = try vault()
     let row = try vault.row("c")

@@ -16,12 +16,14 @@ import Testing
 
   /// Changes of the rows that a new machine lists.
   enum ListFault: CaseIterable {
-    case bit, swap, remove, add, half, all, oldRow
+    case metadata, secret, swap, remove, add, half, all, oldRow
 
     func apply(to rows: inout [RecordID: [UInt8]], of vault: inout SharedVault) throws {
       let keys = rows.keys.sorted()
       switch self {
-      case .bit: rows[keys[0]]![200] ^= 1
+      // In the middle of a sealed part; the sum covers only the ends.
+      case .metadata: rows[keys[0]]![120] ^= 1
+      case .secret: rows[keys[0]]![220] ^= 1
       case .swap: (rows[keys[0]], rows[keys[1]]) = (rows[keys[1]], rows[keys[0]])
       case .remove: rows[keys[0]] = nil
       case .add:
@@ -45,15 +47,7 @@ import Testing
     var rows = vault.rows
     try vault.list(rows)
     try fault.apply(to: &rows, of: &vault)
-    await expect(.corrupt) { [vault, rows] in
-      // The sum has only the ends of the sealed parts; a bit within them is noticed when a row opens.
-      for (key, bytes) in rows {
-        let row = try vault.keys.openRow(bytes, key: key)
-        let metadata = try vault.keys.store.openMetadata(row.metadata.span, as: row.identity)
-        _ = try vault.keys.store.openRow(row.secret.span, of: metadata, as: row.identity)
-      }
-      try vault.list(rows)
-    }
+    await expect(.corrupt) { [vault, rows] in try vault.list(rows) }
   }
 
   @Test func `that puts one row back or changes it, when it knows the head before`() async throws {

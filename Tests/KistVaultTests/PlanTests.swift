@@ -139,6 +139,19 @@ import Testing
     }
   }
 
+  @Test func `a row of a copy is not replaced if the header counts no row`() async throws {
+    var vault = try Vault()
+    try vault.save()
+    vault.header.count = 0
+    let row = try #require(vault.rows[.sample])
+    for new in [row, nil] {
+      await expect(.corrupt) { [vault] in
+        try vault.keys.plan(
+          new, on: FoundRow(tag: row.identity.tag, address: 9, row: row), vault.header)
+      }
+    }
+  }
+
   @Test(arguments: [false, true], [false, true])
   func `fields of a later version are kept by a save, and critical ones refuse it`(
     isCritical: Bool, isOfSecret: Bool

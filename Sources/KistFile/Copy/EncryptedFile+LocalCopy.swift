@@ -89,13 +89,14 @@ extension Transaction {
   ) throws(StorageError) -> Result<Plan<Void>, StorageError> {
     for (tag, row) in change.rows {
       let found = try database.find(tag)
-      _ = try carryOut { [keys, header] _ in keys.plan(row, on: found, header) }
+      _ = try carryOut { [keys, header] _ throws(StorageError) in
+        try keys.plan(row, on: found, header)
+      }.get()
     }
-    let end = try carryOut { [keys, header] _ throws(StorageError) in
-      try keys.planEnd(of: change, header)
-    }
-    // Rolls back, because the rows were already written.
-    if case .failure(let error) = end { throw error }
-    return end
+    // An error is thrown, not returned, so that the rows that were already written are rolled back.
+    return .success(
+      try carryOut { [keys, header] _ throws(StorageError) in
+        try keys.planEnd(of: change, header)
+      }.get())
   }
 }

@@ -104,6 +104,7 @@ extension GenerationKeys {
     var (sum, count) = (known.head.sum, known.head.count)
     for (key, row) in verified {
       if let old = try replaced(key) {
+        guard count > 0 else { throw .wrongNumbers }
         sum -= store.hash(of: old)
         count -= 1
       }
@@ -121,9 +122,7 @@ extension GenerationKeys {
   /// Returns the row that a change saved; throws `corrupt` if it is not the one that the head names.
   private func openRow(of head: Head, _ bytes: [UInt8]?) throws(StorageError) -> SealedRow? {
     guard case .save(let key, let digest) = head.change else { return nil }
-    guard let bytes, Digest(of: bytes) == digest else {
-      throw .untrusted("the row of a saved credential is missing or was changed")
-    }
+    guard let bytes, Digest(of: bytes) == digest else { throw .wrongRow }
     let row = try openRow(bytes, key: key)
     guard row.identity.sequence == head.sequence else {
       throw .untrusted("the row of a saved credential is of another change")
@@ -153,8 +152,8 @@ extension Head.Change {
 
 /// Verifies a list of all rows of a generation by its head.
 ///
-/// It shows that no row is missing, added or replaced. The metadata and the secret of a row are
-/// verified when they are opened.
+/// It shows that no row is missing, added, replaced or changed. The metadata and the secret of a row
+/// are authenticated, but not decrypted.
 package struct RowList {
   private let keys: GenerationKeys
   private let head: Head
@@ -174,6 +173,8 @@ package struct RowList {
     guard sequence <= head.sequence, keyTags.insert(key).inserted,
       sequences.insert(sequence).inserted
     else { throw .wrongList }
+    // The hash of a row covers only the ends of its sealed parts.
+    do throws(StorageError) { try keys.store.authenticate(row) } catch { throw .wrongList }
     sum += keys.store.hash(of: row)
     return row
   }
@@ -185,6 +186,9 @@ package struct RowList {
 }
 
 extension StorageError {
+  /// The row of a credential does not have the hash that its head names.
+  package static let wrongRow = untrusted(
+    "the row of a saved credential is missing or was changed")
   fileprivate static let olderHead = rolledBack(
     "the cluster has an older state of the vault than this machine has seen")
   fileprivate static let wrongNumbers = untrusted(

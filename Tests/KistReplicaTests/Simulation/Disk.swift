@@ -88,7 +88,7 @@ final class Disk: Sendable {
       var (header, rows) = (Header(state.vault!), state.rows)
       for (tag, row) in change.rows {
         header =
-          keys.store.plan(
+          try keys.store.plan(
             row, on: FoundRow(tag: tag, address: 0, row: rows[tag]), header
           ).header
         rows[tag] = row
