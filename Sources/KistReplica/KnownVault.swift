@@ -18,9 +18,6 @@ struct KnownVault: Sendable {
       sum: head.head.sum)
   }
 
-  /// The revision of the last change.
-  var revision: Revision { head.head.epoch.revision(of: head.head.sequence) }
-
   var note: VaultNote {
     VaultNote(rosterRecord: rosterRecord, roster: roster, headRecord: headRecord)
   }
@@ -32,18 +29,27 @@ struct KnownVault: Sendable {
 struct HeadChain {
   /// The maximum number of log entries to read together.
   private static let entriesAtOnce: UInt64 = 32
+  /// The maximum number of steps to keep in memory.
+  private static let mostSteps = 4096
 
   let start: KnownVault
-  private(set) var steps: [KnownVault] = []
+  private(set) var last: KnownVault
+  private var steps: [KnownVault] = []
+  /// Whether earlier steps were forgotten, because there were too many.
+  private var isLong = false
+  private let copy: VaultState?
+  /// Whether the copy belongs to the start or to a step that was forgotten.
+  private var hasPassedCopy: Bool
   /// The roster of the start, and all newer ones.
   private var rosters: [(record: [UInt8], roster: VerifiedRoster)]
 
-  init(after start: KnownVault) {
-    self.start = start
+  /// - Parameter copy: the state of the copy; `nil` if it cannot be read.
+  init(after start: KnownVault, copy: VaultState?) {
+    (self.start, last, self.copy) = (start, start, copy)
+    hasPassedCopy = start.state == copy
     rosters = [(start.rosterRecord, start.roster)]
   }
 
-  var last: KnownVault { steps.last ?? start }
   private var newestRoster: VerifiedRoster { rosters[rosters.count - 1].roster }
 
   /// The name of the roster after the newest one that was added.
@@ -69,14 +75,19 @@ struct HeadChain {
     guard let named = rosters.first(where: { $0.roster.digest == head.head.roster }) else {
       throw .internal("a verified head names an unknown roster")
     }
-    steps.append(
-      KnownVault(
-        keys: start.keys, rosterRecord: named.record, roster: named.roster, headRecord: record,
-        head: head))
+    last = KnownVault(
+      keys: start.keys, rosterRecord: named.record, roster: named.roster, headRecord: record,
+      head: head)
+    steps.append(last)
+    if steps.count > Self.mostSteps {
+      hasPassedCopy = hasPassedCopy || steps.contains { $0.state == copy }
+      (steps, isLong) = ([], true)
+    }
   }
 
   func contains(_ record: [UInt8]) -> Bool {
-    start.headRecord == record || steps.contains { $0.headRecord == record }
+    start.headRecord == record || last.headRecord == record
+      || steps.contains { $0.headRecord == record }
   }
 
   /// Whether the newest roster begins a generation for which this machine has no keys yet.
@@ -84,13 +95,14 @@ struct HeadChain {
 
   /// Returns the head that the copy belongs to, and the heads after it.
   ///
-  /// Returns `nil` if the copy is older than the start. Throws `corrupt` if the copy belongs to none
-  /// of these heads.
+  /// Returns `nil` if all rows must be listed: the copy is older than the start, or there are too many
+  /// heads. Throws `corrupt` if the copy belongs to none of these heads.
   func split(
     at copy: VaultState
   ) throws(StorageError) -> (base: VerifiedHead, after: [VerifiedHead])? {
     let all = [start] + steps
     guard copy.sequence >= start.head.head.sequence else { return nil }
+    if isLong, hasPassedCopy, copy == self.copy { return nil }
     guard let place = all.firstIndex(where: { $0.state == copy }) else {
       throw .rolledBack("the cluster has another history than the copy on this machine")
     }

@@ -8,56 +8,56 @@ internal import Synchronization
 let mostAttempts = 16
 
 extension Replica {
-  /// Reads the head, and applies all changes up to it to the copy; call it with the turn.
+  /// Reads the head, and applies all changes up to it to the copy.
   ///
-  /// Returns the heads that were new. Throws `unavailable` if the cluster cannot be reached, and
-  /// `corrupt` if an answer fails verification. The copy then stays as it is.
-  func catchUp() async throws(StorageError) -> [VerifiedHead] {
-    do throws(StorageError) { return try await readChanges() } catch {
+  /// The caller has the turn. Throws `unavailable` if the cluster cannot be reached, and `corrupt` if
+  /// an answer fails verification. The copy then stays as it is.
+  ///
+  /// - Parameter see: is called with each new head, as soon as it is verified. A later error does not
+  ///   change that the head is in the history.
+  func catchUp(_ see: (VerifiedHead) -> Void = { _ in }) async throws(StorageError) {
+    do throws(StorageError) { try await readChanges(see) } catch {
       state.withLock { ($0.confirmedAt, $0.problem) = (nil, error) }
       throw error
     }
   }
 
-  private func readChanges() async throws(StorageError) -> [VerifiedHead] {
+  private func readChanges(_ see: (VerifiedHead) -> Void) async throws(StorageError) {
     let known = try known()
     let start = options.elapsed()
     let reading = try await cluster.head(known.keys.generation)
-    let copied = try copy.state()
-    if reading.head == known.headRecord, copied == known.state {
-      advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
-      return []
+    if reading.head == known.headRecord, try copy.state() == known.state {
+      return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
     }
-    var chain = HeadChain(after: known)
-    try await extend(&chain, to: reading.head)
+    var chain = HeadChain(after: known, copy: try? copy.state())
+    try await extend(&chain, to: reading.head, see)
     guard reading.head != nil else {
       throw .rolledBack("the cluster does not have the head of the vault any longer")
     }
-    guard let first = try chain.split(at: copied) else {
+    guard let first = try chain.split(at: try copy.state()) else {
       return try await replaceCopy(chain, at: reading, since: start)
     }
     var (base, heads) = first
     for attempt in 1... {
       do throws(StorageError) {
         let rows = try await rows(of: heads, known.keys.generation)
-        try await store(chain, heads, after: base, rows, at: reading, since: start)
-        return chain.steps.map(\.head)
+        return try await store(chain, heads, after: base, rows, at: reading, since: start)
       } catch {
         // A row may be of a later change than the log that was read before it.
-        let before = chain.steps.count
+        let before = chain.last.headRecord
         guard error.code == .corrupt, attempt < mostAttempts else { throw error }
-        try await extend(&chain, to: nil)
-        guard chain.steps.count > before, let split = try chain.split(at: try copy.state()) else {
-          throw error
-        }
+        try await extend(&chain, to: nil, see)
+        guard chain.last.headRecord != before, let split = try chain.split(at: try copy.state())
+        else { throw error }
         (base, heads) = split
       }
     }
-    return []
   }
 
   /// Adds all rosters and log entries that the cluster has, and a head that it answered.
-  private func extend(_ chain: inout HeadChain, to head: [UInt8]?) async throws(StorageError) {
+  private func extend(
+    _ chain: inout HeadChain, to head: [UInt8]?, _ see: (VerifiedHead) -> Void
+  ) async throws(StorageError) {
     while true {
       let entries = chain.nextEntries
       var records = try await cluster.records([chain.nextRoster] + entries)
@@ -72,34 +72,49 @@ extension Replica {
       for record in records.dropFirst() {
         guard let record else { break }
         try chain.addHead(record)
+        see(chain.last.head)
       }
       if records.dropFirst().contains(nil) { break }
     }
     if chain.beginsGeneration { throw .newGeneration }
-    if let head, !chain.contains(head) { try chain.addHead(head) }
+    if let head, !chain.contains(head) {
+      try chain.addHead(head)
+      see(chain.last.head)
+    }
   }
 
   /// Reads the rows that the last change of each credential saved.
   private func rows(
     of heads: [VerifiedHead], _ generation: UInt32
   ) async throws(StorageError) -> [RecordID: [UInt8]] {
-    var saved: Set<RecordID> = []
+    var saved: [RecordID: Digest] = [:]
     for head in heads.map(\.head) {
       switch head.change {
-      case .save(let key, _): saved.insert(key)
-      case .delete(let key): saved.remove(key)
+      case .save(let key, let digest): saved[key] = digest
+      case .delete(let key): saved[key] = nil
       case .begin, .nothing, .roster, .generation: break
       }
     }
-    let keys = saved.sorted()
+    let keys = saved.keys.sorted()
     var rows: [RecordID: [UInt8]] = [:]
-    // A page has at most 16 rows, which have at most 10 MiB.
-    for first in stride(from: 0, to: keys.count, by: 16) {
-      let keys = keys[first..<min(first + 16, keys.count)]
-      let records = try await cluster.records(
-        keys.map { .row(generation: generation, key: $0) })
-      guard records.count == keys.count else { throw .wrongAnswer }
-      for (key, record) in zip(keys, records) { rows[key] = record }
+    // Most rows are small, so a cluster can answer many of them together.
+    var (first, most) = (0, 16)
+    while first < keys.count {
+      let keys = keys[first..<min(first + most, keys.count)]
+      do throws(StorageError) {
+        let records = try await cluster.records(
+          keys.map { .row(generation: generation, key: $0) })
+        guard records.count == keys.count else { throw .wrongAnswer }
+        for (key, record) in zip(keys, records) {
+          // Checked at once, so that a cluster cannot fill the memory with other bytes.
+          guard let record, Digest(of: record) == saved[key] else { throw .wrongRow }
+          rows[key] = record
+        }
+        first += keys.count
+      } catch {
+        guard error.code == .tooLarge, keys.count > 1 else { throw error }
+        most = keys.count / 2
+      }
     }
     return rows
   }
@@ -116,7 +131,9 @@ extension Replica {
       return try self.copy.row(tag)
     }
     let rows = try keys.verifyRows(of: heads, after: base, records, replaced: old)
-    let events = try events(of: heads, rows, old, keys.store)
+    // If the copy is ahead of the known head, an earlier write has landed although it failed.
+    let events =
+      try base == chain.start.head ? self.events(of: heads, rows, old, keys.store) : [.reset]
     if !heads.isEmpty {
       // Known before they are stored, because the outcome of a failed write is not known.
       state.withLock { state in
@@ -134,7 +151,6 @@ extension Replica {
     of heads: [VerifiedHead], _ rows: [RecordID: SealedRow?],
     _ old: (RecordID) throws(StorageError) -> SealedRow?, _ keys: StoreKeys
   ) throws(StorageError) -> [CredentialChange] {
-    guard watchers.areThere else { return [] }
     var reported: Set<RecordID> = []
     var events: [CredentialChange] = []
     for head in heads.map(\.head).reversed() {
@@ -153,20 +169,21 @@ extension Replica {
     return events.reversed()
   }
 
-  /// Makes the copy again from all rows, because it is older than what this machine knows.
+  /// Makes the copy again from all rows, because it is older than what this machine knows, or much
+  /// older than the head.
   private func replaceCopy(
     _ chain: HeadChain, at reading: HeadReading, since start: Duration
-  ) async throws(StorageError) -> [VerifiedHead] {
+  ) async throws(StorageError) {
     let last = chain.last
     guard last.headRecord == reading.head else { throw .keepsChanging }
     let rows = try await cluster.rows(of: last.keys, last.head, at: reading.position)
+    let services = rows.keys.map { (RecordID($0.key), $0.service) }
+    // Known before they are stored, because the outcome of a failed write is not known.
+    state.withLock { $0.services.merge(services) { $1 } }
     try await copy.apply(
       last.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
-    let services = rows.keys.map { (RecordID($0.key), $0.service) }
-    state.withLock { $0.services = Dictionary(services) { $1 } }
     advance(
       to: last, confirmedAt: start, reading.position, storing: [:], events: [.reset])
-    return chain.steps.map(\.head)
   }
 }
 

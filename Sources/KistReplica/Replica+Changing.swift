@@ -16,7 +16,9 @@ private enum Fate {
   /// It is in the history.
   case made
   /// Another change has its number, so it is not in the history and never will be.
-  case lost
+  ///
+  /// The error is the reason why the copy does not have that other change; `nil` if it has it.
+  case lost(StorageError?)
   /// The deadline passed before the cluster answered.
   case unknown(StorageError)
 }
@@ -54,6 +56,7 @@ extension Replica {
   ) async throws(StorageError) -> Answer {
     let end = options.elapsed() + options.deadline
     return try await turn.take { () throws(StorageError) in
+      guard options.elapsed() < end else { throw .waitedTooLong }
       var isConfirmed = false
       if !trustsAbsence {
         try await confirm()
@@ -90,7 +93,7 @@ extension Replica {
 
   /// Confirms the head before a change; a failure means that the change was not begun.
   private func confirm() async throws(StorageError) {
-    do throws(StorageError) { _ = try await catchUp() } catch { throw error.unchanged }
+    do throws(StorageError) { try await catchUp() } catch { throw error.unchanged }
   }
 
   private func checkRole(in known: KnownVault) throws(StorageError) {
@@ -104,34 +107,40 @@ extension Replica {
 
   /// Commits a change, and returns whether it is in the history.
   ///
-  /// Whatever the cluster answers, the history decides. `false` means that the change is not in the
-  /// history and never will be. Throws with a true outcome.
+  /// Whatever the cluster answers, the history decides, even about an error that says that nothing
+  /// was changed. `false` means that the change is not in the history and never will be. Throws with
+  /// a true outcome.
   private func isMade(
     _ change: Head.Change, _ state: VaultState, _ row: [UInt8]?, until end: Duration
   ) async throws(StorageError) -> Bool {
     let known = try known()
-    let (commit, operation) = commit(change, state, row, after: known)
+    let (commit, operation): (Commit, RecordID)
+    do throws(StorageError) {
+      (commit, operation) = try self.commit(change, state, row, after: known)
+    } catch { throw error.unchanged }
     var claimsSuccess = false
+    var refusal: StorageError?
     do throws(StorageError) {
       if case .committed = try await cluster.commit(commit) { claimsSuccess = true }
-    } catch {
-      if error.outcome == .unchanged { throw error }
-    }
+    } catch { refusal = error }
     switch await fate(of: operation, after: known, until: end) {
     case .made: return true
-    case .lost:
+    case .lost(let problem):
       if claimsSuccess { throw .liedAboutCommit }
+      // The cluster would refuse the same change again.
+      if let refusal, refusal.outcome == .unchanged { throw refusal }
+      if let problem { throw problem.unchanged }
       return false
-    case .unknown(var error):
-      error.outcome = .unknown
-      throw error
+    case .unknown(let error): throw (refusal ?? error).unknown
     }
   }
 
   /// Makes the commit of a change; returns it with the id of its operation.
+  ///
+  /// Throws if the commit exceeds a limit, or if another machine would refuse its head.
   private func commit(
     _ change: Head.Change, _ state: VaultState, _ row: [UInt8]?, after known: KnownVault
-  ) -> (Commit, operation: RecordID) {
+  ) throws(StorageError) -> (Commit, operation: RecordID) {
     // An id has as many bytes as are taken.
     let operation = RecordID(options.random(RecordID.size))!
     let head = Head(
@@ -139,6 +148,13 @@ extension Replica {
       roster: known.roster.digest, before: known.head.digest, time: options.now(),
       operation: operation, change: change)
     let record = known.keys.encode(head, signedBy: options.machine, nonce: options.random(24))
+    do throws(StorageError) {
+      _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
+    } catch {
+      // The membership may have ended since the role was checked.
+      try checkRole(in: known)
+      throw error
+    }
     let generation = known.keys.generation
     var commit = Commit(
       expected: Commit.ExpectedHead(generation: generation, bytes: known.headRecord),
@@ -151,30 +167,38 @@ extension Replica {
     case .delete(let key): commit.deletes = [.row(generation: generation, key: key)]
     case .begin, .nothing, .roster, .generation: break
     }
+    try commit.check()
     return (commit, operation)
   }
 
   /// Finds out what became of a commit after a head.
   ///
-  /// While the head is still the one before, the commit may yet be made. So this takes its number
-  /// with a change that does nothing: whichever is made settles the other.
+  /// The verified log decides. While the head is still the one before, the commit may yet be made. So
+  /// this takes its number with a change that does nothing: whichever is made settles the other. It
+  /// also waits until the copy has the change, but no longer than the deadline.
   private func fate(
     of operation: RecordID, after known: KnownVault, until end: Duration
   ) async -> Fate {
     let sequence = known.state.sequence + 1
+    var isMade: Bool?
+    var hasTried = false
     for attempt in 0... {
+      var problem: StorageError?
       do throws(StorageError) {
-        let heads = try await catchUp()
-        if let made = heads.first(where: { $0.head.sequence == sequence }) {
-          return made.head.operation == operation ? .made : .lost
+        try await catchUp { head in
+          if head.head.sequence == sequence { isMade = head.head.operation == operation }
         }
-        if options.elapsed() >= end || Task.isCancelled { return .unknown(.notSettled) }
-        let (nothing, _) = commit(.nothing, known.state, nil, after: known)
-        // The history decides, whatever the answer is.
-        _ = try? await cluster.commit(nothing)
-      } catch {
-        // Another answer of the cluster may be true, or the disk may have space again.
-        if options.elapsed() >= end || Task.isCancelled { return .unknown(error) }
+      } catch { problem = error }
+      let isLate = options.elapsed() >= end || Task.isCancelled
+      if let isMade, isLate || problem == nil { return isMade ? .made : .lost(problem) }
+      // Another answer of the cluster may be true, or the disk may have space again.
+      if isLate, hasTried || problem != nil { return .unknown(problem ?? .notSettled) }
+      if problem == nil {
+        hasTried = true
+        // A machine that is not a writer any longer can only wait.
+        if let (nothing, _) = try? commit(.nothing, known.state, nil, after: known) {
+          _ = try? await cluster.commit(nothing)
+        }
       }
       if attempt > 0 { await options.backOff(before: attempt) }
     }
@@ -183,6 +207,17 @@ extension Replica {
 }
 
 extension StorageError {
+  /// The same error for a change that may have been made.
+  fileprivate var unknown: StorageError {
+    var error = self
+    // The hint of an error of a read can say that nothing was changed.
+    (error.hint, error.outcome) = (StorageError.notSettled.hint, .unknown)
+    return error
+  }
+
+  fileprivate static let waitedTooLong = StorageError(
+    .unavailable, "earlier changes of the vault took all the time for this one",
+    hint: "try again; nothing was changed", outcome: .unchanged)
   fileprivate static let notSettled = StorageError(
     .unavailable, "the cluster did not show in time whether the change was made",
     hint: "load the credential to see")

@@ -16,7 +16,7 @@ final class Replica: Sendable {
     var position: ClusterPosition?
     /// The number of the last change in the note.
     var noted: UInt64
-    /// Why the last confirmation failed.
+    /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
     var isClosed = false
   }
@@ -36,10 +36,11 @@ final class Replica: Sendable {
   ) async throws(StorageError) {
     (self.cluster, self.copy, self.options) = (cluster, copy, options)
     let services = try await copy.tags().map { (RecordID($0.key), $0.service) }
+    let isOlder = try copy.state().sequence < known.state.sequence
     state = Mutex(
       State(
         known: known, services: Dictionary(services) { $1 },
-        noted: known.head.head.sequence))
+        noted: known.head.head.sequence, problem: isOlder ? .olderCopy : nil))
   }
 
   /// Returns what is known; throws `unavailable` when the replica is closed.
@@ -60,7 +61,7 @@ final class Replica: Sendable {
 
   /// Reads the head, and waits until the copy has it.
   func refresh() async throws(StorageError) {
-    try await turn.take { () throws(StorageError) in _ = try await catchUp() }
+    try await turn.take { () throws(StorageError) in try await catchUp() }
   }
 
   /// Returns a credential from the copy.
@@ -93,7 +94,11 @@ final class Replica: Sendable {
   }
 
   func beginWatching(_ request: WatchRequest) throws(StorageError) -> CredentialChanges {
-    try watchers.watch(request) { () throws(StorageError) in try known().revision }
+    try watchers.watch(request) { () throws(StorageError) in
+      _ = try known()
+      // The copy may have changes that were not reported yet.
+      return try copy.state().revision
+    }
   }
 
   /// Remembers a verified state that the copy has, and reports the changes to watchers.
@@ -102,14 +107,14 @@ final class Replica: Sendable {
     storing rows: [RecordID: SealedRow?], events: [CredentialChange]
   ) {
     let isDue = state.withLock { state in
-      let hasNewRoster = known.roster != state.known.roster
+      let hasNewRoster = known.roster.digest != state.known.roster.digest
       state.known = known
       (state.confirmedAt, state.position, state.problem) = (start, position, nil)
       for (key, row) in rows { state.services[key] = row?.identity.tag.service }
       return hasNewRoster || known.head.head.sequence >= state.noted + Self.changesPerNote
     }
     if isDue { writeNote() }
-    if watchers.areThere, !events.isEmpty { watchers.tell(events) }
+    watchers.tell(events)
   }
 
   /// Writes the note beside the copy.
@@ -135,7 +140,18 @@ final class Replica: Sendable {
   }
 }
 
+extension VaultState {
+  /// The revision of the last change.
+  var revision: Revision { epoch.revision(of: sequence) }
+}
+
 extension StorageError {
+  fileprivate static let olderCopy = StorageError(
+    .corrupt, "the copy of the vault on this machine is older than its note",
+    hint:
+      "it was restored from a backup, or was not completed; kist completes it when it reaches the "
+      + "cluster")
+
   /// The same error for a request that changes nothing.
   var withoutOutcome: StorageError {
     var error = self

@@ -11,7 +11,7 @@ package struct ReplicaOptions: Sendable {
   package var machine: MachineIdentity
   /// The time limit of a change; after it, a lost answer is not settled any longer.
   package var deadline: Duration = .seconds(10)
-  /// The time after a confirmed head in which a credential that is not in the copy is absent.
+  /// How long after a confirmation of the head a credential that is not in the copy counts as absent.
   package var trustsAbsenceFor: Duration = .seconds(5)
   /// The time between two confirmations of the head while the replica follows the cluster.
   package var confirmsEvery: Duration = .seconds(3)

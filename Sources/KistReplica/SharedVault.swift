@@ -13,13 +13,15 @@ private import Synchronization
 package struct SharedVault: Sendable {
   /// The credentials.
   package var credentials: UserStorage
-  /// The changes of credentials by all machines; complete while `follow` runs.
+  /// The changes of credentials by all machines.
+  ///
+  /// Changes of other machines are reported when this one reads them: `follow` does that at once.
   package var watch: WatchCredentials
   /// Loads a credential as the cluster has it now; `unavailable` if that cannot be confirmed.
   package var loadFresh: @Sendable (LoadRequest) async throws(StorageError) -> Credential
   /// Reads the head of the vault, and waits until the copy has it.
   package var refresh: @Sendable () async throws(StorageError) -> Void
-  /// Keeps the copy up to date until its task is cancelled or the vault is closed.
+  /// Keeps the copy up to date until its task is cancelled, or soon after the vault is closed.
   package var follow: @Sendable () async -> Void
   /// Returns what is known of the cluster.
   package var status: @Sendable () -> Status
@@ -34,11 +36,11 @@ package struct SharedVault: Sendable {
     package var roster: UInt64
     /// The revision of the last change in the copy.
     package var revision: Revision
-    /// The number of credentials.
+    /// The number of credentials in the copy.
     package var count: UInt64
     /// The time since the head was confirmed; `nil` if that failed, or was not tried yet.
     package var confirmedAgo: Duration?
-    /// Why the head could not be confirmed.
+    /// Why the head could not be confirmed, or what is wrong with the copy.
     package var problem: StorageError?
   }
 
@@ -157,11 +159,20 @@ extension SharedVault {
 extension Replica {
   fileprivate func status() -> SharedVault.Status {
     let now = options.elapsed()
-    return state.withLock { state in
-      SharedVault.Status(
-        generation: state.known.keys.generation, roster: state.known.roster.roster.number,
-        revision: state.known.revision, count: state.known.state.count,
-        confirmedAgo: state.confirmedAt.map { now - $0 }, problem: state.problem)
-    }
+    let (known, confirmedAt, problem) = state.withLock { ($0.known, $0.confirmedAt, $0.problem) }
+    var (copied, failure) = (known.state, nil as StorageError?)
+    do throws(StorageError) { copied = try copy.state() } catch { failure = error }
+    return SharedVault.Status(
+      generation: known.keys.generation, roster: known.roster.roster.number,
+      revision: copied.revision, count: copied.count,
+      confirmedAgo: confirmedAt.map { now - $0 }, problem: problem ?? failure)
   }
+}
+
+extension StorageError {
+  fileprivate static let anotherCopy = StorageError(
+    .corrupt, "this machine has a copy of another state of the vault",
+    hint: "nothing was changed; open that copy, or move it and its note away and join again")
+  fileprivate static let otherNumber = untrusted(
+    "the cluster stores a roster under the number of another one")
 }

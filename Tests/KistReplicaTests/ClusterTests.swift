@@ -125,8 +125,66 @@ import Testing
     try newer.setNote(note)
     await newer.storage.close()
     let third = try await vault.open(1, in: directory)
+    #expect(third.status().revision.sequence == 9 && third.status().problem == nil)
     #expect(try await secret(third) == Secret(utf8: "8"))
     await third.close()
+  }
+
+  @Test func `reads rows that the cluster does not answer together`() async throws {
+    let vault = try await TestVault()
+    let machines = [try await vault.join(1, in: directory), try await vault.join(2, in: directory)]
+    let keys = (0..<5).map { CredentialKey(service: "large", account: "\($0)") }
+    for key in keys {
+      try await machines[0].credentials.save(
+        .sample(key, secret: String(repeating: "s", count: 400 << 10)))
+    }
+    try await machines[1].refresh()
+    for key in keys { _ = try await machines[1].credentials.load(key) }
+    for machine in machines { await machine.close() }
+  }
+
+  @Test func `lists all rows after thousands of changes`() async throws {
+    let vault = try await TestVault()
+    let (machine, engine) = (try await vault.join(1, in: directory), vault.engine)
+    try await machine.credentials.save(.sample(secret: "one"))
+    let lists = Atomic(0)
+    let late = try await vault.join(
+      2, in: directory,
+      on: engine.cluster.delayed {
+        if case .list = $0 { lists.add(1, ordering: .relaxed) }
+      })
+    let before = lists.load(ordering: .relaxed)
+    var record = try #require(try await engine.cluster.head(1).head)
+    var head = try vault.keys.verifyHead(record, in: vault.roster, notBefore: vault.invitation.head)
+    for _ in 0..<5000 {
+      var next = head.head
+      (next.sequence, next.before, next.change) = (next.sequence + 1, head.digest, .nothing)
+      let bytes = vault.keys.encode(next, signedBy: TestVault.machine(1), nonce: nonce())
+      _ = try await engine.cluster.commit(
+        Commit(
+          expected: Commit.ExpectedHead(generation: 1, bytes: record),
+          puts: [
+            .head(generation: 1): bytes, .logEntry(generation: 1, sequence: next.sequence): bytes,
+          ]))
+      record = bytes
+      head = try vault.keys.verifyNextHead(record, after: head, in: [vault.roster])
+    }
+    try await late.refresh()
+    #expect(lists.load(ordering: .relaxed) == before + 256)
+    #expect(late.status().revision.sequence == 5001)
+    #expect(try await secret(late, fresh: false) == Secret(utf8: "one"))
+    for machine in [machine, late] { await machine.close() }
+  }
+
+  @Test func `ends following when it is closed, although the cluster is silent`() async throws {
+    let vault = try await TestVault()
+    var options = TestVault.options(1)
+    options.confirmsEvery = .milliseconds(1)
+    let machine = try await vault.join(1, in: directory, options: options)
+    let following = Task { await machine.follow() }
+    try await machine.credentials.save(.sample())
+    await machine.close()
+    await following.value
   }
 
   @Test func `makes an older copy again from all rows`() async throws {
@@ -144,7 +202,9 @@ import Testing
     disk.state.withLock { ($0.rows, $0.vault) = (old.rows, old.vault) }
     let again = try await SharedVault.open(
       disk.copy(in: Life(), epoch: Epoch(9)) {}, on: vault.engine.cluster, options)
+    #expect(again.status().revision.sequence == 1 && again.status().problem?.code == .corrupt)
     #expect(try await secret(again) == Secret(utf8: "one"))
+    #expect(again.status().problem == nil)
     await expect(.notFound) { try await again.loadFresh(LoadRequest(key: .init(service: "gone"))) }
     await again.close()
   }

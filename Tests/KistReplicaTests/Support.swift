@@ -7,6 +7,7 @@ import KistShared
 import KistSodium
 import KistTesting
 import KistVault
+import Synchronization
 
 /// A directory that is removed with this value.
 final class TemporaryDirectory: Sendable {
@@ -47,14 +48,15 @@ struct TestVault: Sendable {
   }
 
   static func member(
-    _ number: Int, _ keys: GenerationKeys, _ master: GuardedKey
+    _ number: Int, _ keys: GenerationKeys, _ master: GuardedKey, until: Timestamp? = nil
   ) throws -> Member {
     try Member(
       machine(number).keys, number == 4 ? .reader : .writer, name: "machine \(number)",
-      added: .sample, wrapping: master, of: keys, nonce: nonce())
+      added: .sample, until: until, wrapping: master, of: keys, nonce: nonce())
   }
 
-  init(on engine: MemoryEngine = MemoryEngine()) async throws {
+  /// - Parameter until: the end of all memberships; `nil` for no end.
+  init(on engine: MemoryEngine = MemoryEngine(), until: Timestamp? = nil) async throws {
     self.engine = engine
     master = try key(7)
     keys = try GenerationKeys(
@@ -62,7 +64,7 @@ struct TestVault: Sendable {
     let (keys, master) = (keys, master)
     rosterRecord = Roster(
       keys, number: 1, before: .none, time: .sample, admins: [Self.admin.publicKey],
-      members: try (1...4).map { try Self.member($0, keys, master) }
+      members: try (1...4).map { try Self.member($0, keys, master, until: until) }
     ).encoded(signedBy: Self.admin, index: 0)
     roster = try VerifiedRoster(
       verifying: rosterRecord, of: Self.id, signedBy: Self.admin.publicKey)
@@ -90,6 +92,15 @@ struct TestVault: Sendable {
     var options = ReplicaOptions(machine: Self.machine(machine))
     options.now = now
     return options
+  }
+
+  /// Returns a cluster whose commits a test answers.
+  func committing(
+    _ commit: @escaping @Sendable (Commit) async throws(StorageError) -> CommitReply
+  ) -> Cluster {
+    var cluster = engine.cluster
+    cluster.commit = commit
+    return cluster
   }
 
   /// Joins the vault on a machine, with a copy in a file.
@@ -129,6 +140,23 @@ struct TestVault: Sendable {
       else { throw POSIXError(.EIO) }
     }
     return .init(path: directory("copy-\(machine).db"), keySource: .keyFile(path: seed))
+  }
+}
+
+/// A clock without real time: it passes when a task waits, or when a test says so.
+final class ManualTime: Sendable {
+  private let time = Mutex(Duration.zero)
+
+  func pass(_ duration: Duration) { time.withLock { $0 += duration } }
+
+  /// Returns the options of a machine with this clock.
+  func options(
+    _ machine: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now
+  ) -> ReplicaOptions {
+    var options = TestVault.options(machine, now: now)
+    options.elapsed = { self.time.withLock(\.self) }
+    options.sleep = { self.pass($0) }
+    return options
   }
 }
 

@@ -1,0 +1,82 @@
+import KistCluster
+import KistCore
+import KistReplica
+import KistShared
+import KistTesting
+import KistVault
+import Synchronization
+import Testing
+
+/// What happens before and after each write to a copy.
+private final class Pause: Sendable {
+  let body = Mutex<@Sendable () async throws(StorageError) -> Void>({})
+
+  func callAsFunction() async throws(StorageError) {
+    let body = body.withLock(\.self)
+    try await body()
+  }
+}
+
+@Suite(.timeLimit(.minutes(5))) struct `A watcher of a shared vault` {
+  private let directory = try! TemporaryDirectory()
+  private let pause = Pause()
+
+  /// Joins a machine whose writes call `pause`, and another one.
+  private func machines(_ vault: TestVault) async throws -> (SharedVault, other: SharedVault) {
+    let disk = Disk(vault.keys)
+    let machine = try await SharedVault.join(
+      vault.invitation, on: vault.engine.cluster, TestVault.options(1)
+    ) { _, _, epoch in
+      disk.copy(in: Life(), epoch: epoch) { [pause] () throws(StorageError) in try await pause() }
+    }
+    return (machine, try await vault.join(2, in: directory))
+  }
+
+  @Test func `that begins while a change is written receives it`() async throws {
+    let vault = try await TestVault()
+    let (machine, other) = try await machines(vault)
+    let first = try await other.credentials.save(.sample(secret: "one"))
+    let begun = Mutex<CredentialChanges?>(nil)
+    pause.body.withLock {
+      $0 = { () throws(StorageError) in
+        let changes = try await machine.watch.begin(WatchRequest())
+        begun.withLock { if $0 == nil { $0 = changes } }
+      }
+    }
+    try await machine.refresh()
+    let watch = begun.withLock(\.self)
+    let changes = try #require(watch)
+    pause.body.withLock { $0 = {} }
+    // Without the first change, the watcher would receive this one.
+    try await other.credentials.save(.sample(secret: "two"))
+    try await machine.refresh()
+    #expect(try await changes.makeAsyncIterator().next() == .saved(.sample, first.revision))
+    for machine in [machine, other] { await machine.close() }
+  }
+
+  @Test func `receives a reset for a write that landed although it failed`() async throws {
+    let vault = try await TestVault()
+    let (machine, other) = try await machines(vault)
+    let changes = try await machine.watch.begin(WatchRequest())
+    let first = try await other.credentials.save(.sample(secret: "one"))
+    let writes = Atomic(0)
+    pause.body.withLock {
+      $0 = { () throws(StorageError) in
+        // The second call follows the write.
+        if writes.add(1, ordering: .relaxed).newValue == 2 {
+          throw StorageError(.full, "no space", outcome: .unknown)
+        }
+      }
+    }
+    await expect(.full) { try await machine.refresh() }
+    // A later watch begins where the copy is, and so does the status.
+    let later = try await machine.watch.begin(WatchRequest())
+    #expect(later.position == first.revision && machine.status().revision == first.revision)
+    #expect(machine.status().count == 1)
+    try await machine.refresh()
+    try await other.credentials.save(.sample(secret: "two"))
+    try await machine.refresh()
+    #expect(try await changes.makeAsyncIterator().next() == .reset)
+    for machine in [machine, other] { await machine.close() }
+  }
+}
