@@ -7,11 +7,14 @@ extension Replica {
   /// Keeps the copy up to date until the task is cancelled or the replica is closed.
   ///
   /// The cluster reports commits at once. The head is also confirmed every few seconds, because a
-  /// cluster that is cut off reports nothing.
+  /// cluster that is cut off reports nothing. After `close`, it ends with the next confirmation.
   func follow() async {
     await withTaskGroup { group in
       group.addTask { await self.confirmRegularly() }
       group.addTask { await self.listen() }
+      // One of them ends first when the replica is closed, while the other may wait for the cluster.
+      await group.next()
+      group.cancelAll()
     }
   }
 
@@ -30,7 +33,8 @@ extension Replica {
       do throws(StorageError) {
         try await refresh()
         let (generation, position) = state.withLock { ($0.known.keys.generation, $0.position) }
-        guard let position else { continue }
+        // A refresh that succeeds has set the position.
+        guard let position else { throw .internal("the position of the cluster is not known") }
         let changes = try await cluster.changes(
           ChangesRequest(generation: generation, after: position))
         for try await event in changes {
