@@ -80,7 +80,8 @@ package struct SharedVault: Sendable {
   /// Makes the copy of a vault on this machine, and opens it.
   ///
   /// Throws `denied` if the machine is not a member, and `corrupt` if the cluster has another vault, or
-  /// an older state of it than the invitation says.
+  /// an older state of it than the invitation says. Throws `corrupt` also if the copy has credentials
+  /// of another state of the vault; the copy then stays as it is.
   ///
   /// - Parameter makeCopy: opens the copy of a generation, or makes an empty one.
   package static func join(
@@ -95,14 +96,13 @@ package struct SharedVault: Sendable {
         let rows = try await cluster.rows(of: known.keys, known.head, at: position)
         let copy = try await makeCopy(
           master, known.keys.store.storeID, known.head.head.epoch)
-        guard try copy.state().sequence <= known.state.sequence else {
-          throw .rolledBack("the cluster has an older state of the vault than the copy")
+        do throws(StorageError) {
+          try await fill(copy, with: rows, known, options)
+          return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
+        } catch {
+          await copy.storage.close()
+          throw error
         }
-        try await copy.apply(
-          known.keys.copyChange(
-            leaving: rows, instead: try await copy.tags(), state: known.state))
-        try copy.setNote(known.note.encoded(signedBy: options.machine))
-        return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
       } catch {
         // Compacted meanwhile.
         guard error.code == .busy, attempt < mostAttempts else { throw error }
@@ -110,6 +110,20 @@ package struct SharedVault: Sendable {
       await options.backOff(before: attempt)
     }
     throw .keepsChanging
+  }
+
+  /// Stores all rows in a new copy.
+  private static func fill(
+    _ copy: LocalCopy, with rows: [RowTag: SealedRow], _ known: KnownVault,
+    _ options: ReplicaOptions
+  ) async throws(StorageError) {
+    let copied = try copy.state()
+    // A new copy is empty. Another one could be of a history that the cluster does not have.
+    guard copied.sequence == 0 || copied == known.state else { throw .anotherCopy }
+    // Written first: after a crash, it shows that the copy is not complete.
+    try copy.setNote(known.note.encoded(signedBy: options.machine))
+    try await copy.apply(
+      known.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: known.state))
   }
 
   /// Reads and verifies the rosters from that of the invitation on, and the head.
@@ -124,6 +138,7 @@ package struct SharedVault: Sendable {
             verifying: record, of: invitation.vault, signedBy: invitation.admin,
             notBefore: number)
         }
+      guard roster.roster.number == number else { throw .otherNumber }
       found = (record, roster)
       number += 1
     }
