@@ -115,6 +115,19 @@ import Testing
     #expect(try await cluster.records(Array(names.dropLast())).count == 128)
     await expect(.tooLarge) { try await cluster.records(names) }
   }
+
+  @Test(arguments: Way.allCases)
+  func `is made for records that a read refuses above 1 MiB together`(
+    way: Way
+  ) async throws {
+    let cluster = try way.to(engine.cluster)
+    for (key, size) in [(1, 1 << 20), (2, 1)] as [(UInt8, Int)] {
+      _ = try await cluster.commit(
+        Commit(expected: nil, puts: [row(key): [UInt8](repeating: 1, count: size)]))
+    }
+    #expect(try await cluster.records([row(1), row(3)]).count == 2)
+    await expect(.tooLarge) { try await cluster.records([row(1), row(2)]) }
+  }
 }
 
 struct Unexpected: Error {}

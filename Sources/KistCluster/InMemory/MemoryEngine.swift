@@ -28,7 +28,9 @@ package final class MemoryEngine: Sendable {
         }
       },
       list: { request in self.state.withLock { $0.list(request) } },
-      records: { names in self.state.withLock { history in names.map { history.value(of: $0) } } },
+      records: { names throws(StorageError) in
+        try self.state.withLock { history throws(StorageError) in try history.records(names) }
+      },
       commit: { commit in self.make(commit) },
       changes: { request in
         let watch = MemoryWatch(of: self, request)

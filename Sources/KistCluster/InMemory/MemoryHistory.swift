@@ -1,3 +1,5 @@
+internal import KistCore
+
 /// The records of an engine at each position that was not discarded.
 struct MemoryHistory {
   /// The value of a record from a position on; `nil` if it was deleted there.
@@ -25,6 +27,16 @@ struct MemoryHistory {
   /// Returns the value of a record at a position; by default, at the last one.
   func value(of name: RecordName, at position: ClusterPosition? = nil) -> [UInt8]? {
     versions[name]?.last { $0.position <= position ?? last }?.bytes
+  }
+
+  /// Returns records; throws `tooLarge` above the size that every cluster can answer.
+  func records(_ names: [RecordName]) throws(StorageError) -> [[UInt8]?] {
+    let records = names.map { value(of: $0) }
+    let size = records.reduce(0) { $0 + ($1?.count ?? 0) }
+    guard size <= Commit.mostBytes else {
+      throw .tooLarge("the answer with all records", limit: Commit.mostBytes, size: size)
+    }
+    return records
   }
 
   func list(_ request: ListRequest) -> ListReply {
