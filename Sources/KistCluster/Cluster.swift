@@ -8,8 +8,9 @@ package import KistCore
 ///
 /// The comments below say what a correct cluster promises. **Everything that a cluster answers may
 /// be a lie**, because its operator, a thief of its disk or one of its nodes may answer what they
-/// like. A caller verifies each record with its own keys. Only `committed` cannot be verified in the
-/// answer itself: the caller reads the head again to confirm it.
+/// like. A caller verifies each record with its own keys. Only `committed`, and the outcome
+/// `unchanged` of an error, cannot be verified in the answer itself: the caller reads the head again
+/// to confirm it.
 package struct Cluster: Sendable {
   /// Reads the head of a generation.
   ///
@@ -98,7 +99,7 @@ package struct ListRequest: Hashable, Sendable {
   package var after: RecordID?
   /// The position at which to read; `nil` for a linearizable read of the latest one.
   ///
-  /// A caller reads the first page at the latest position, and all others at that page's position.
+  /// A caller reads all pages at one position: that of the head, or that of the first page.
   package var position: ClusterPosition?
 
   package init(

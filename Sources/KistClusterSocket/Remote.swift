@@ -18,10 +18,11 @@ extension Cluster {
   ///
   /// - Parameters:
   ///   - connections: The number of calls that can be in progress at the same time, besides changes.
-  ///   - deadline: The time for a call, including the wait for a free connection. Changes have no
-  ///     time limit after the first reply.
+  ///   - deadline: The time for a call, including the wait for a free connection. It is shorter than
+  ///     the time for a change of a vault, which can need several calls. Changes have no time limit
+  ///     after the first reply.
   package static func remote(
-    socketPath: String, connections: Int = 4, deadline: Duration = .seconds(10)
+    socketPath: String, connections: Int = 4, deadline: Duration = .seconds(3)
   ) -> Cluster {
     let adapter = Adapter(socketPath: socketPath)
     let program = ListeningProgram(

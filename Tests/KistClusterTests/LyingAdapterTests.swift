@@ -41,10 +41,10 @@ import Testing
     let reply = Self.wrongReplies[index]
     let adapter = try ScriptedAdapter { _ in reply }
     for _ in 0..<2 {
-      let cluster = Cluster.remote(socketPath: adapter.path)
+      let cluster = adapter.cluster()
       let change = await expect(.unavailable) { try await cluster.commit(commit) }
       #expect(change?.outcome == .unknown)
-      let other = Cluster.remote(socketPath: adapter.path)
+      let other = adapter.cluster()
       let read = await expect(.unavailable) { try await other.head(1) }
       #expect(read?.outcome == nil)
     }
@@ -55,7 +55,7 @@ import Testing
   func `is not one that reports an error and its outcome`(code: String) async throws {
     let error = #""error":{"code":"\#(code)","message":"m","outcome":"unchanged"}"#
     let adapter = try ScriptedAdapter { _ in #"{"ok":false,"id":1,\#(error)}"# + "\n" }
-    let cluster = Cluster.remote(socketPath: adapter.path)
+    let cluster = adapter.cluster()
     let thrown = await expect(try #require(StorageError.Code(rawValue: code))) {
       try await cluster.commit(commit)
     }
@@ -68,7 +68,7 @@ import Testing
     let adapter = try ScriptedAdapter { _ in
       #"{"ok":false,"error":{"code":"busy","message":"\#(text)","hint":"\#(text)"}}"# + "\n"
     }
-    let cluster = Cluster.remote(socketPath: adapter.path)
+    let cluster = adapter.cluster()
     let error = try #require(await expect(.busy) { try await cluster.commit(commit) })
     #expect(error.message.utf8.count < 1 << 10 && error.hint == nil)
     withExtendedLifetime(adapter) {}
@@ -78,7 +78,7 @@ import Testing
     let adapter = try ScriptedAdapter { number in
       number == 0 ? #"{"ok":tr"# : #"{"ok":true,"id":2,"head":"AQ==","position":"7"}"# + "\n"
     }
-    let cluster = Cluster.remote(socketPath: adapter.path, connections: 1)
+    let cluster = adapter.cluster(connections: 1)
     await expect(.unavailable) { try await cluster.head(1) }
     #expect(try await cluster.head(1) == HeadReading(head: [1], position: ClusterPosition(7)))
     withExtendedLifetime(adapter) {}
@@ -101,7 +101,7 @@ import Testing
   ])
   func `by another number of records makes the read unavailable`(reply: String) async throws {
     let adapter = try ScriptedAdapter { _ in reply + "\n" }
-    let cluster = Cluster.remote(socketPath: adapter.path)
+    let cluster = adapter.cluster()
     await expect(.unavailable) { try await cluster.records([.roster(number: 1)]) }
     withExtendedLifetime(adapter) {}
   }
@@ -120,7 +120,7 @@ import Testing
       #"{"event":"commit","position":"1","puts":{"roster/0000000000000001":"AQ=="},"deletes":[]}"#
       + "\n"
     let adapter = try ScriptedAdapter { _ in #"{"ok":true}"# + "\n" + good + fault + good }
-    let iterator = try await Cluster.remote(socketPath: adapter.path)
+    let iterator = try await adapter.cluster()
       .changes(ChangesRequest(generation: 1, after: ClusterPosition(0))).makeAsyncIterator()
     let first = fault.isEmpty ? 2 : 1
     for _ in 0..<first {
@@ -130,5 +130,12 @@ import Testing
     #expect(error?.outcome == nil)
     #expect(try await iterator.next() == nil)
     withExtendedLifetime(adapter) {}
+  }
+}
+
+extension ScriptedAdapter {
+  /// The cluster of this adapter, with time for an adapter that starts late on a busy machine.
+  fileprivate func cluster(connections: Int = 4) -> Cluster {
+    Cluster.remote(socketPath: path, connections: connections, deadline: .seconds(240))
   }
 }
