@@ -58,22 +58,8 @@ import Testing
   {
     let vault = try await TestVault()
     let machine = try await vault.join(1, in: directory)
-    let master = try key(8)
-    let keys = try GenerationKeys(
-      master: master, vault: TestVault.id, generation: 2,
-      storeID: [UInt8](repeating: 6, count: 16))
-    let roster = Roster(
-      keys, number: 2, before: vault.roster.digest, time: .sample,
-      admins: vault.roster.roster.admins,
-      members: try (1...4).map { try TestVault.member($0, keys, master) }
-    ).encoded(signedBy: TestVault.admin, index: 0)
     try await machine.credentials.save(.sample())
-    let old = try await vault.engine.cluster.head(1).head
-    // The head of the new generation does not matter, because the machine does not read it.
-    _ = try await vault.engine.cluster.commit(
-      Commit(
-        expected: Commit.ExpectedHead(generation: 1, bytes: old),
-        puts: [.roster(number: 2): roster], deletes: [.head(generation: 1)]))
+    try await vault.beginGeneration()
     await expect(.unavailable) { try await machine.refresh() }
     let error = await expect(.unavailable) {
       try await machine.credentials.save(.sample(secret: "new"))

@@ -73,6 +73,20 @@ import Testing
     await machine.close()
   }
 
+  @Test func `is answered by the log, although a new generation has begun since then`()
+    async throws
+  {
+    let vault = try await TestVault()
+    let cluster = vault.committing { commit throws(StorageError) in
+      _ = try await vault.engine.cluster.commit(commit)
+      do { try await vault.beginGeneration() } catch { throw .internal("no new generation") }
+      throw .noAnswer
+    }
+    let machine = try await vault.join(1, in: directory, on: cluster, options: time.options(1))
+    #expect(try await machine.credentials.save(.sample()).revision.sequence == 1)
+    await machine.close()
+  }
+
   @Test func `is not sent after the end of the membership`() async throws {
     let end = Timestamp.sample
     let vault = try await TestVault(until: end)

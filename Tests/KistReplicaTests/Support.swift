@@ -94,6 +94,23 @@ struct TestVault: Sendable {
     return options
   }
 
+  /// Begins a second generation with the same members.
+  func beginGeneration() async throws {
+    let master = try key(8)
+    let keys = try GenerationKeys(
+      master: master, vault: Self.id, generation: 2, storeID: [UInt8](repeating: 6, count: 16))
+    let record = Roster(
+      keys, number: 2, before: roster.digest, time: .sample, admins: roster.roster.admins,
+      members: try (1...4).map { try Self.member($0, keys, master) }
+    ).encoded(signedBy: Self.admin, index: 0)
+    let old = try await engine.cluster.head(1).head
+    // The head of the new generation does not matter, because no machine reads it yet.
+    _ = try await engine.cluster.commit(
+      Commit(
+        expected: Commit.ExpectedHead(generation: 1, bytes: old),
+        puts: [.roster(number: 2): record], deletes: [.head(generation: 1)]))
+  }
+
   /// Returns a cluster whose commits a test answers.
   func committing(
     _ commit: @escaping @Sendable (Commit) async throws(StorageError) -> CommitReply
