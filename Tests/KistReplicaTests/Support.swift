@@ -91,6 +91,8 @@ struct TestVault: Sendable {
   ) -> ReplicaOptions {
     var options = ReplicaOptions(machine: Self.machine(machine))
     options.now = now
+    // On a busy machine, many changes wait long for their turn.
+    options.deadline = .seconds(240)
     return options
   }
 
@@ -171,6 +173,7 @@ final class ManualTime: Sendable {
     _ machine: Int, now: @escaping @Sendable () -> Timestamp = Timestamp.now
   ) -> ReplicaOptions {
     var options = TestVault.options(machine, now: now)
+    options.deadline = .seconds(10)
     options.elapsed = { self.time.withLock(\.self) }
     options.sleep = { self.pass($0) }
     return options
