@@ -53,7 +53,7 @@ private func dispatch(_ cluster: Cluster) -> Dispatch {
       }
     default:
       { _ throws(StorageError) in
-        throw .refused("there is no such operation", as: .unknownOperation)
+        throw .refused("the operation is unknown", as: .unknownOperation)
       }
     }
   }

@@ -220,6 +220,6 @@ extension StorageError {
   static let keepsChanging = StorageError(
     .busy, "the cluster discarded its history while the vault was read", hint: "try again")
   fileprivate static let newGeneration = StorageError(
-    .unavailable, "the vault has a new key, which this machine has not read yet",
+    .unavailable, "the vault has a new key, and this machine has not read it yet",
     hint: "join the vault again on this machine; nothing was changed")
 }

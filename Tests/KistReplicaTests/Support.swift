@@ -181,7 +181,7 @@ final class ManualTime: Sendable {
 }
 
 extension Cluster {
-  /// A cluster that nobody can reach.
+  /// A cluster that cannot be reached.
   static let unreachable = {
     let error = StorageError(
       .unavailable, "the cluster cannot be reached", outcome: .unchanged)

@@ -4,8 +4,8 @@ internal import KistJSON
 /// Reads the output of `kistd keyring-items`.
 ///
 /// Each line has the attributes of an item, its label, and its value in base64, if it has one. An
-/// item that kistd only counts has a mark instead. The credentials are as the Secret Service adapter would have saved
-/// the items, under the names that the helpers of kist use.
+/// item that kistd only counts has a mark instead. The credentials are as the Secret Service adapter
+/// would have saved the items, under the names that the helpers of kist use.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in
