@@ -63,6 +63,18 @@ extension StorageError {
       hint: "check your credentials after `kist unlock`; `kistd restore` brings back a backup")
   }
 
+  /// The store was put beside a log that another file left.
+  static func logOfAnotherFile(_ path: String) -> StorageError {
+    let log = shellQuoted(path + "-wal")
+    return StorageError(
+      .unavailable,
+      "the encrypted file \(path) is newer than its log, and has no change of it: the log is from a file "
+        + "that was there before",
+      hint:
+        "nothing was changed; if you put this file there, move the log away: `mv \(log) \(log).old`; "
+        + "otherwise, keep its changes: `touch \(log)`")
+  }
+
   /// SQLite finds a fault in the pages.
   static var damagedPages: StorageError { .damagedRows("the pages of the store are damaged") }
 

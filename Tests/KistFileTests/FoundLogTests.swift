@@ -76,6 +76,56 @@ import Testing
     #expect(try #require(changed) > longAgo)
   }
 
+  /// What a user puts in the place of a store that a crash left with its log.
+  enum Newcomer: CaseIterable { case sameFile, anotherStore }
+
+  @Test(arguments: Newcomer.allCases)
+  func `is refused and not changed beside a file that was put there later`(newcomer: Newcomer)
+    async throws
+  {
+    let (copy, _) = try await crashed()
+    let (log, file) = (copy.path + "-wal", URL(filePath: copy.path))
+    let other = try TestStore()
+    try await other.fill([.sample()])
+    try (newcomer == .sameFile ? copy : other).bytes().write(to: file)
+    try setDate(of: log, 1)
+    let before = (try copy.bytes(), try Data(contentsOf: URL(filePath: log)))
+
+    let error = await expect(.unavailable) { try await copy.open(key) }
+    #expect(error?.message.contains("the log is from a file that was there before") == true)
+    #expect(error?.hint?.contains("mv \(log) \(log).old") == true)
+    await expect(.unavailable) { try copy.examine() }
+    #expect(EncryptedFile.presence(at: copy.path) == .unreadable(try #require(error)))
+    #expect(try copy.bytes() == before.0 && Data(contentsOf: URL(filePath: log)) == before.1)
+
+    guard newcomer == .sameFile else { return }
+    // The two remedies of the hint.
+    let hour = Date().timeIntervalSince1970 + 3600
+    try setDate(of: log, hour)
+    let touched = try TestStore()
+    try FileManager.default.copyItem(
+      atPath: copy.directory("data"), toPath: touched.directory("data"))
+    try setDate(of: touched.path + "-wal", hour)
+    #expect(try await count(in: touched) == 3)
+    try FileManager.default.moveItem(atPath: log, toPath: log + ".old")
+    #expect(try await count(in: copy) == 2)
+  }
+
+  @Test func `is used beside a newer file that has a part of it, as after a killed merge`()
+    async throws
+  {
+    let (copy, frames) = try await crashed()
+    let log = [UInt8](try Data(contentsOf: URL(filePath: copy.path + "-wal")))
+    let last = log.dropFirst(32 + (frames - 1) * 4120)
+    let number = Int(last.span.bigEndian(at: 0) as UInt32)
+    let file = try FileHandle(forUpdating: URL(filePath: copy.path))
+    try file.seek(toOffset: UInt64((number - 1) * 4096))
+    try file.write(contentsOf: Data(last.dropFirst(24).prefix(4096)))
+    try file.close()
+    try setDate(of: copy.path + "-wal", 1)
+    #expect(try await count(in: copy) == 3)
+  }
+
   @Test(arguments: Plant.allCases)
   func `is refused and not changed if it is not a file of the store alone`(plant: Plant)
     async throws
@@ -154,6 +204,18 @@ import Testing
       atPath: store.directory("data"), toPath: copy.directory("data"))
     await opened.close()
     return (copy, (try Data(contentsOf: URL(filePath: copy.path + "-wal")).count - 32) / 4120)
+  }
+
+  private func count(in store: TestStore) async throws -> Int {
+    let opened = try await store.open(key)
+    let count = try await opened.credentials.findAll().count
+    await opened.close()
+    return count
+  }
+
+  private func setDate(of path: String, _ seconds: Double) throws {
+    try FileManager.default.setAttributes(
+      [.modificationDate: Date(timeIntervalSince1970: seconds)], ofItemAtPath: path)
   }
 
   private func validFrames(of log: [UInt8]) -> Int? {

@@ -34,6 +34,7 @@ enum FileHeader {
     }
     try check(
       applicationID: bytes.span.bigEndian(at: 68), version: bytes.span.bigEndian(at: 60), of: path)
+    try descriptor.checkLog(of: path)
     // A copy or a restored backup may have more permissions.
     if settingMode, try descriptor.status(path: path).st_mode & 0o077 != 0 {
       try descriptor.setMode(0o600, path: path)

@@ -37,22 +37,66 @@ extension Descriptor {
     isRenamed = true
   }
 
+  /// Throws if this file of a database was put beside the log of another file.
+  ///
+  /// SQLite would add the changes in that log to this file. A file is newer than its own log only after
+  /// a merge, which copies pages of the log into it.
+  func checkLog(of path: String) throws(StorageError) {
+    guard try isFilled(path + "-wal") else { return }
+    let log = try Descriptor.open(path + "-wal", O_RDONLY)
+    guard
+      try log.status(path: path).modified < status(path: path).modified,
+      try log.isLogWithoutPage(of: self, path: path)
+    else { return }
+    throw .logOfAnotherFile(path)
+  }
+
+  /// Returns whether this log has valid frames, and the database has none of their pages.
+  private func isLogWithoutPage(
+    of database: borrowing Descriptor, path: String
+  ) throws(StorageError) -> Bool {
+    var frames = 0
+    var isShared = false
+    _ = try readFrames(path: path) { frame, offset throws(StorageError) in
+      guard offset > 0 else { return true }
+      frames += 1
+      let page = frame[LogFrames.frameHeaderSize...]
+      let number = Int(frame.span.bigEndian(at: 0) as UInt32)
+      isShared = try database.bytes(
+        upTo: page.count, at: (number - 1) * page.count, path: path
+      ).elementsEqual(page)
+      return !isShared
+    }
+    return frames > 0 && !isShared
+  }
+
   /// Copies the header and all valid frames; returns `false` when the header is invalid.
   fileprivate func copyFrames(
     to other: borrowing Descriptor, path: String
   ) throws(StorageError) -> Bool {
-    let header = try bytes(upTo: LogFrames.headerSize, at: 0, path: path)
-    guard header.count == LogFrames.headerSize, var frames = LogFrames(header: header.span) else {
+    try readFrames(path: path) { bytes, offset throws(StorageError) in
+      try other.write(bytes.span, at: offset, path: path)
+      return true
+    }
+  }
+
+  /// Calls the body with the header and each valid frame, with their offsets, until it returns `false`.
+  ///
+  /// Returns `false` when the header is invalid.
+  private func readFrames(
+    path: String, _ body: ([UInt8], _ offset: Int) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Bool {
+    var part = try bytes(upTo: LogFrames.headerSize, at: 0, path: path)
+    guard part.count == LogFrames.headerSize, var frames = LogFrames(header: part.span) else {
       return false
     }
-    try other.write(header.span, at: 0, path: path)
-    var offset = header.count
-    while true {
-      let frame = try bytes(upTo: frames.frameSize, at: offset, path: path)
-      guard frame.count == frames.frameSize, frames.accept(frame.span) else { return true }
-      try other.write(frame.span, at: offset, path: path)
-      offset += frame.count
+    var offset = 0
+    while try body(part, offset) {
+      offset += part.count
+      part = try bytes(upTo: frames.frameSize, at: offset, path: path)
+      guard part.count == frames.frameSize, frames.accept(part.span) else { break }
     }
+    return true
   }
 }
 
@@ -60,7 +104,8 @@ extension Descriptor {
 struct LogFrames {
   /// The size of the header of a log in bytes.
   static let headerSize = 32
-  private static let frameHeaderSize = 24
+  /// The size of the header of a frame in bytes; its page follows.
+  static let frameHeaderSize = 24
 
   /// Returns the size of a log with this number of frames in bytes.
   static func size(of frames: Int, pageSize: Int) -> Int {
@@ -119,4 +164,9 @@ extension Span<UInt8> {
   func bigEndian<Integer: FixedWidthInteger & BitwiseCopyable>(at offset: Int) -> Integer {
     Integer(bigEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: Integer.self))
   }
+}
+
+extension stat {
+  /// The time of the last change of the content: seconds and nanoseconds.
+  fileprivate var modified: (Int, Int) { (st_mtim.tv_sec, st_mtim.tv_nsec) }
 }

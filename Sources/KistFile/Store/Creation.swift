@@ -28,7 +28,11 @@ func createStore(
 /// Refuses to create a store beside a log, which SQLite would use for it.
 func refuseLog(of path: String) throws(StorageError) {
   for suffix in ["-wal", "-journal"] where try exists(path + suffix) {
-    throw .corrupt("the store \(path) is missing, but its log is there")
+    throw StorageError(
+      .corrupt, "the store \(path) is missing, but its log \(path + suffix) is there",
+      hint:
+        "nothing was changed; put the store back; or move the log away, and restore a backup with "
+        + "`kistd restore`")
   }
 }
 
