@@ -44,7 +44,7 @@ COMPLETIONS := bash-completion/completions/kist fish/vendor_completions.d/kist.f
 COMPLETION_LINKS := bash-completion/completions/kistd fish/vendor_completions.d/kistd.fish
 # A page for each command that docs/cli.md lists.
 COMMANDS := $(shell sed -n 's/^| \[`kist \([a-z]*\)`\].*/\1/p' docs/cli.md)
-PAGES := $(patsubst %,man/man1/%.1,kist $(addprefix kist-,$(COMMANDS))) man/man7/kist-protocol.7 man/man8/kistd.8 man/man8/kist-secret-service.8
+PAGES := $(patsubst %,man/man1/%.1,kist $(addprefix kist-,$(COMMANDS))) man/man7/kist-protocol.7 man/man7/kist-troubleshooting.7 man/man8/kistd.8 man/man8/kist-secret-service.8
 SHARED := $(COMPLETIONS) $(PAGES)
 
 # The names by which other tools call kist, except `keyring`, which may belong to another program.

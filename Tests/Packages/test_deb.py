@@ -48,7 +48,7 @@ class Building(unittest.TestCase):
             pages = [path for path in Path(folder).glob("usr/share/man/man?/*.gz") if not path.is_symlink()]
             commands = json.loads(subprocess.check_output([MADE / "bin/kist", "--experimental-dump-help"]))["command"]["subcommands"]
             names = {f"kist-{command['commandName']}.1" for command in commands if command["commandName"] != "help"}
-            self.assertEqual({page.stem for page in pages}, names | {"kist.1", "kist-protocol.7", "kist-secret-service.8", "kistd.8"})
+            self.assertEqual({page.stem for page in pages}, names | {"kist.1", "kist-protocol.7", "kist-troubleshooting.7", "kist-secret-service.8", "kistd.8"})
             for page in pages:
                 shown = subprocess.run(
                     ["man", "--warnings", "--local-file", page], capture_output=True, text=True, check=True,
@@ -130,6 +130,36 @@ class Installing:
         shell(f"dpkg --install {file}")
         shell("systemctl --user start kistd.socket", "alice")
         self.assertEqual(shell("kist load git.example alice", "alice"), "alice")
+
+    def test_kist_takes_the_place_of_a_gnome_keyring_that_starts_at_login(self):
+        """With the commands of the documentation. The removal of the package then ends kist-secret-service."""
+        shell = self.machine.shell
+        commands = (ROOT / "docs/secret-service.md").read_text().partition("## Where gnome-keyring starts at login")[2]
+        commands = re.search("```sh\n(.*?)```", commands, re.S)[1]
+        generator = (
+            "rm -rf ~/made && mkdir ~/made && XDG_CURRENT_DESKTOP=GNOME "
+            "/usr/lib/systemd/user-generators/systemd-xdg-autostart-generator ~/made ~/made ~/made && "
+            "find ~/made -name '*x2dsecrets*.service'")
+        login = "systemctl restart user@1000.service"
+        provider = "busctl --user status org.freedesktop.secrets | sed -n 's/^Comm=//p'"
+        shell(f"dpkg --install /kist/.build-release/{package().name}")
+        shell(login)
+        shell("kist setup secret-service --apply", "alice")
+        shell("systemctl --user start gnome-keyring-daemon.service", "alice")
+        shell(f"until [ -n \"$({provider})\" ]; do sleep 0.1; done", "alice")
+        self.assertEqual(shell(provider, "alice"), "gnome-keyring-d")
+        self.assertNotEqual(shell(generator, "alice"), "")
+
+        shell(commands, "alice")
+        self.assertEqual(shell(generator, "alice"), "")
+        shell(login)
+        self.assertIn("masked", shell("systemctl --user start gnome-keyring-daemon.service 2>&1", "alice", status=1))
+        shell("printf hunter2 | secret-tool store --label=token service example.org username alice", "alice")
+        self.assertEqual(shell("kist load example.org alice", "alice"), "hunter2")
+        self.assertEqual(shell(provider, "alice"), "kist-secret-ser")
+
+        shell("dpkg --remove kist")
+        shell("pgrep kist-secret-ser", status=1)
 
     def test_kistd_started_by_hand_serves_one_user(self):
         shell = self.machine.shell

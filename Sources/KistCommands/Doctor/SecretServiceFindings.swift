@@ -24,7 +24,7 @@ extension Host {
         .note(
           subject,
           "\(programs) get the keyring of \(running.name), although kist is set up for them",
-          hint: "log in again, or end that program: `kill \(running.pid)`")
+          hint: running.hintToEnd)
       ]
     case (.other(let running), _):
       return [.ok(subject, "\(programs) get the keyring of \(running.name)")]

@@ -34,9 +34,9 @@ func storageFindings(
   if status.keysInRAM == false {
     findings.append(
       .note(
-        "memory", "the keys may be written to swap: the limit of locked memory is too low",
-        hint: "raise it for kistd and restart it: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
-          + "`systemctl --user edit kistd`"))
+        "memory", "the keys may be written to swap: the system does not let kistd lock memory",
+        hint: "raise the limit and restart kistd: `ulimit -l 1024`, or `LimitMEMLOCK=1M` in "
+          + "`systemctl --user edit kistd`; some containers forbid it at any limit"))
   }
   // With a problem, the next start may refuse the files.
   if !status.isLocked, !status.reopensAtRestart, status.problem == nil {

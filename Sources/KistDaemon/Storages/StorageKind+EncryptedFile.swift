@@ -67,9 +67,12 @@ private func openEncryptedFile(
   }
   let storage = try await EncryptedFile.open(file)
   if try await storage.access.status().keysInRAM == false {
+    let hint =
+      "raise the limit to 1 MiB: LimitMEMLOCK=1M in the service, or ulimit -l 1024; some containers "
+      + "forbid it at any limit"
     logger.warning(
-      "the keys may be written to swap: the limit of locked memory is too low",
-      metadata: ["hint": "raise it to 1 MiB: LimitMEMLOCK=1M in the service, or ulimit -l 1024"])
+      "the keys may be written to swap: the system does not let kistd lock memory",
+      metadata: ["hint": "\(hint)"])
   }
   return storage
 }

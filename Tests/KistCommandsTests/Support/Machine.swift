@@ -17,6 +17,9 @@ struct Machine: Sendable {
   var hasFailedSocket = false
   /// The properties of kistd's socket unit.
   var unit: [String] = []
+  /// The session bus of the units, and the storage that kistd would open there.
+  var busOfUnits: String?
+  var diagnosisOfUnits: StorageDiagnosis?
   var whenUnitStarts: @Sendable () -> Void = {}
   var isLeftToStart = false
   var unusedSocket: String?
@@ -87,13 +90,17 @@ struct Machine: Sendable {
       freeBytes: { _ in freeBytes },
       homeFile: { path, _ in homeFiles[path] ?? .missing },
       lines: { words in
-        switch words.dropFirst().prefix(2) {
+        let onAnotherBus = words.first == "env"
+        switch words.dropFirst(onAnotherBus ? 3 : 1).prefix(2) {
         case ["probe", "--provider"]: return diagnosis.provider.map { [$0.json().text] } ?? []
-        case ["probe", "--json"]: return [diagnosis.json().text]
+        case ["probe", "--json"]:
+          return [(onAnotherBus ? diagnosisOfUnits : diagnosis)?.json().text].compactMap(\.self)
         case ["status", "--json"]: return (try? status.get()).map { [$0.json().text] } ?? []
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
         case ["--user", "is-failed"]: return [hasFailedSocket ? "failed" : "active"]
         case ["--user", "show"]: return unit
+        case ["--user", "show-environment"]:
+          return busOfUnits.map { ["LANG=C", "DBUS_SESSION_BUS_ADDRESS=\($0)"] } ?? []
         case ["--user", "start"]: whenUnitStarts()
         case let words where words.first == "config":
           return gitHelpers.map { "global\tfile:/home/u/.gitconfig\tcredential.helper \($0)" }

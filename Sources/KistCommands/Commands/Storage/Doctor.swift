@@ -60,14 +60,17 @@ extension Checkup {
       status = .failure(error)
     }
     let unit = host.daemonUnit(listeningAt: socket)
-    let diagnosis = host.diagnosis(ofDetached: isLeftToStart && unit == .absent)
+    let otherBus = unit == .installed ? host.otherBusOfUnits() : nil
+    let diagnosis = host.diagnosis(ofDetached: isLeftToStart && unit == .absent, on: otherBus)
     let greeting = isLeftToStart ? startFinding(of: unit, diagnosis) : await greeting()
     return await [greeting]
       + storageFindings(
         status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
         isServed: unusedSocket != nil, whyLocked: whyLocked(status))
       + (isLeftToStart && diagnosis == nil && host.daemonProgram != nil ? [.noDiagnosis] : [])
-      + host.secretServiceFindings(diagnosis?.provider) + host.serviceFindings()
+      + (otherBus == nil ? [] : [.otherBus])
+      + host.secretServiceFindings(otherBus == nil ? diagnosis?.provider : host.keyringProvider())
+      + host.serviceFindings()
       + host.fileFindings(socket: socket)
       + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()
   }
@@ -111,6 +114,11 @@ extension Finding {
   fileprivate static let noDiagnosis = Finding(
     .problem(.unavailable), "storage", "kistd does not report which storage it would open",
     hint: "`kistd probe --detach` shows why")
+
+  fileprivate static let otherBus = Finding.note(
+    "bus",
+    "this shell has a session bus of its own, as in `dbus-run-session`: kistd, which systemd starts, cannot "
+      + "reach a keyring on it")
 }
 
 extension Host {
@@ -124,8 +132,24 @@ extension Host {
   ///
   /// Runs the kistd next to this program, or else the one on PATH. For a kistd that kist starts in
   /// the background, also checks what it needs for that.
-  func diagnosis(ofDetached isDetached: Bool = false) -> StorageDiagnosis? {
+  ///
+  /// - Parameter bus: the address of the session bus; `nil` for that of this program.
+  func diagnosis(ofDetached isDetached: Bool = false, on bus: String? = nil) -> StorageDiagnosis? {
+    let setting = bus.map { ["env", "DBUS_SESSION_BUS_ADDRESS=\($0)"] } ?? []
     let options = ["probe", "--json"] + (isDetached ? ["--detach"] : [])
-    return daemonProgram.flatMap { lines([$0] + options).first }.flatMap { StorageDiagnosis($0) }
+    return daemonProgram.flatMap { lines(setting + [$0] + options).first }
+      .flatMap { StorageDiagnosis($0) }
+  }
+
+  /// Returns the address of the session bus of the user's units, if this program has another bus.
+  fileprivate func otherBusOfUnits() -> String? {
+    let name = "DBUS_SESSION_BUS_ADDRESS"
+    let ofUnits = lines(["systemctl", "--user", "show-environment"])
+      .first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1)
+    guard let own = environment(name), let ofUnits,
+      // The rest is the number of the bus, which not every address has.
+      own.prefix(while: { $0 != "," }) != ofUnits.prefix(while: { $0 != "," })
+    else { return nil }
+    return String(ofUnits)
   }
 }

@@ -42,7 +42,7 @@ extension Setup {
     if case .other(let running) = provider?.owner {
       terminal.note(
         "\(running.name) provides the keyring until it ends, and kist from then on",
-        hint: "log in again, or end it: `kill \(running.pid)`")
+        hint: running.hintToEnd)
     }
   }
 
@@ -178,6 +178,10 @@ extension Setup {
 extension KeyringProvider.Running {
   /// The program and its process for the user.
   var name: String { (program ?? "another program") + " (process \(pid))" }
+
+  var hintToEnd: String {
+    "end it: `kill \(pid)`; `man kist-secret-service` shows how to keep it from starting at the next login"
+  }
 }
 
 extension Host {

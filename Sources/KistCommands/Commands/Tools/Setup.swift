@@ -44,7 +44,9 @@ struct Setup: AsyncParsableCommand {
     guard !undo else {
       throw .refused(
         "kist undoes only the setup of secret-service",
-        hint: "docs/integrations.md says how to undo the setup of \(tool.rawValue)")
+        hint:
+          "`integrations.md` in kist's documentation shows how to undo the setup of "
+          + tool.rawValue)
     }
     let setup = tool.setup(
       linkingTo: host.linkTarget, dockerFile: host.dockerFile, docker: host.dockerState,
