@@ -43,25 +43,6 @@ import Testing
     #expect(status == 7)
   }
 
-  @Test(arguments: [
-    ("unix:path=/tmp/dbus-a,guid=0a", true), ("unix:path=/run/user/7/bus,guid=0a", false),
-    (nil, false),
-  ])
-  func `asks about the keyring of the bus that kistd uses`(own: String?, isOther: Bool) async {
-    var machine = Machine.healthy
-    machine.unit = ["LoadState=loaded", "Listen=/run/user/7/kist/kist.sock (Stream)"]
-    machine.busOfUnits = "unix:path=/run/user/7/bus"
-    machine.variables["DBUS_SESSION_BUS_ADDRESS"] = own
-    machine.diagnosisOfUnits = machine.diagnosis
-    machine.diagnosis.external[0].probe = .open(hasCredentials: false)
-    machine.diagnosis.provider = KeyringProvider(
-      owner: .other(.init(pid: 9, program: "gnome-keyring-d", items: 0, lockedItems: 0)))
-    let (output, _) = await examine(machine)
-    #expect(output.contains("note\tbus\tthis shell has a session bus of its own") == isOther)
-    #expect(output.contains("kistd migrate --to libsecret") != isOther)
-    #expect(output.contains("get the keyring of gnome-keyring-d (process 9)"))
-  }
-
   @Test func `finds no problem if the next command starts kistd`() async {
     var machine = Machine.healthy
     machine.isLeftToStart = true
