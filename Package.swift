@@ -210,11 +210,12 @@ let package = Package(
       dependencies: [
         "KistCluster", "KistCore", "KistShared", "KistSodium", "KistTesting", "KistVault",
       ]),
+    .target(name: "KistLinearizability", path: "Tests/KistLinearizability"),
     .testTarget(
       name: "KistReplicaTests",
       dependencies: [
-        "KistCluster", "KistCore", "KistFile", "KistReplica", "KistShared", "KistSodium",
-        "KistTesting", "KistVault",
+        "KistCluster", "KistCore", "KistFile", "KistLinearizability", "KistReplica", "KistShared",
+        "KistSodium", "KistTesting", "KistVault",
       ]),
     .testTarget(
       name: "KistFileTests",

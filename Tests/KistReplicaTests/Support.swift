@@ -31,10 +31,12 @@ func key(_ byte: UInt8) throws -> GuardedKey {
 
 func nonce() -> [UInt8] { randomBytes(24) }
 
-/// A vault in a cluster in memory, with an admin, three writers (1 to 3) and a reader (4).
+/// A vault in a cluster in memory, with an admin, a reader (4), and writers (1 to 3, and more on demand).
 struct TestVault: Sendable {
   static let id = RecordID([UInt8](repeating: 1, count: 16))!
   static let admin = try! SigningKey(seed: key(0xAD))
+
+  static let writers = [1, 2, 3, 5, 6, 7, 8, 9, 10]
 
   let engine: MemoryEngine
   let keys: GenerationKeys
@@ -56,7 +58,10 @@ struct TestVault: Sendable {
   }
 
   /// - Parameter until: the end of all memberships; `nil` for no end.
-  init(on engine: MemoryEngine = MemoryEngine(), until: Timestamp? = nil) async throws {
+  init(
+    on engine: MemoryEngine = MemoryEngine(), members: ClosedRange<Int> = 1...4,
+    until: Timestamp? = nil
+  ) async throws {
     self.engine = engine
     master = try key(7)
     keys = try GenerationKeys(
@@ -64,7 +69,7 @@ struct TestVault: Sendable {
     let (keys, master) = (keys, master)
     rosterRecord = Roster(
       keys, number: 1, before: .none, time: .sample, admins: [Self.admin.publicKey],
-      members: try (1...4).map { try Self.member($0, keys, master, until: until) }
+      members: try members.map { try Self.member($0, keys, master, until: until) }
     ).encoded(signedBy: Self.admin, index: 0)
     roster = try VerifiedRoster(
       verifying: rosterRecord, of: Self.id, signedBy: Self.admin.publicKey)

@@ -1,25 +1,32 @@
 import KistCluster
 import KistCore
+import KistLinearizability
 import KistReplica
 import KistShared
 import KistTesting
 import KistVault
 import Synchronization
 
-/// One schedule: three machines that use a vault while faults happen; a seed decides everything.
+/// One schedule: some machines that use a vault while faults happen; a seed decides everything.
 final class Simulation: Sendable {
   private let seed: UInt64
+  private let machineCount: Int
+  private let requests: Int
   private let faults: Faults
   private let scheduler: Scheduler
   private let found = Mutex<[String]>([])
   /// What happened, for the report of a violation.
   private let trace = Mutex<[String]>([])
   private let counts = Mutex<[String: Int]>([:])
-  /// The revision of the last answered save of each credential.
-  private let revisions = Mutex<[CredentialKey: Revision]>([:])
+  /// The last answered save of each credential.
+  private let saves = Mutex<[CredentialKey: (revision: Revision, secret: Secret)]>([:])
+  private let registers = Mutex<[CredentialKey: Register]>([:])
+  /// As `registers`, with the loads from the copies.
+  private let registersWithAllLoads = Mutex<[CredentialKey: Register]>([:])
 
-  init(seed: UInt64, faults: Faults = Faults()) {
-    (self.seed, self.faults) = (seed, faults)
+  /// - Parameter requests: how many each machine makes.
+  init(seed: UInt64, machines: Int = 3, requests: Int = 8, faults: Faults = Faults()) {
+    (self.seed, machineCount, self.requests, self.faults) = (seed, machines, requests, faults)
     scheduler = Scheduler(seed: seed)
   }
 
@@ -47,24 +54,24 @@ final class Simulation: Sendable {
   }
 
   private func runAll() async throws {
-    let vault = try await TestVault()
+    let vault = try await TestVault(members: 1...10)
     let history = History(vault.keys, scheduler)
     let network = Network(vault.engine, history, scheduler, faults)
-    let machines = (1...3).map { Machine($0, vault, network) }
+    let machines = TestVault.writers.prefix(machineCount).map { Machine($0, vault, network) }
     let admin = Admin(vault, network)
     await withTaskGroup { group in
       for machine in machines {
         group.addTask {
           await machine.start()
-          for _ in 0..<8 { await self.request(of: machine, history) }
+          for _ in 0..<self.requests { await self.request(of: machine, history) }
         }
       }
       group.addTask {
-        for _ in 0..<60 {
+        for _ in 0..<self.requests * 15 / 2 {
           await self.scheduler.sleep(.milliseconds(100))
           if network.happens(\.compaction) { vault.engine.compact(upTo: vault.engine.position) }
           if network.happens(\.roster) { await admin.addRoster() }
-          let machine = machines[self.scheduler.random(in: 0...2)]
+          let machine = machines[self.scheduler.random(in: 0...self.machineCount - 1)]
           machine.setCut(
             network.happens(\.cut) || machine.isCut && !self.scheduler.happens(oneIn: 10))
         }
@@ -128,25 +135,43 @@ final class Simulation: Sendable {
       startTime: scheduler.time, isStrict: faults.lie == 0)
     let kind = scheduler.random(in: 1...10)
     let name = "machine \(machine.number), \(key.account)"
+    let start = scheduler.step
+    // A change whose answer the machine did not live to see may have been made.
+    func answered<Answer>(_ answer: Result<Answer, StorageError>) -> Bool? {
+      switch answer {
+      case _ where life.isDead: nil
+      case .success: true
+      case .failure(let error): error.outcome == .unknown ? nil : false
+      }
+    }
     var text: String
     var problem: String?
     switch kind {
     case 1...5:
       let secret = Secret(utf8: "secret \(scheduler.step)")
-      let revision = revisions.withLock { $0[key] }
+      let last = saves.withLock { $0[key] }
       let condition: Condition =
         switch kind {
-        case 4: revision.map { .ifRevision($0) } ?? .ifAbsent
+        case 4: last.map { .ifRevision($0.revision) } ?? .ifAbsent
         case 5: .ifAbsent
         default: .always
         }
+      let expected: Register.Finding =
+        condition == .always ? .any : .value(kind == 4 ? last?.secret.bytes : nil)
       let answer = await outcome { () throws(StorageError) in
         try await vault.credentials.save(
           SaveRequest(
             credential: NewCredential(key: key, secret: secret), condition: condition))
       }
       if case .success(let summary) = answer {
-        revisions.withLock { $0[key] = summary.revision }
+        saves.withLock { $0[key] = (summary.revision, secret) }
+      }
+      note(key, fresh: true) { register, end in
+        switch answered(answer) {
+        case nil: register.addUnknown(expected, writes: secret.bytes, from: start)
+        case true?: register.add(expected, writes: secret.bytes, from: start, to: end)
+        case false?: break
+        }
       }
       text = "\(condition == .always ? "save" : "save on condition"): \(describe(answer))"
       if !life.isDead { problem = check.saved(secret, answer, until: scheduler.step) }
@@ -154,24 +179,70 @@ final class Simulation: Sendable {
       let answer = await outcome { () throws(StorageError) in
         try await vault.credentials.delete(DeleteRequest(key: key))
       }
+      note(key, fresh: true) { register, end in
+        switch (answered(answer), answer) {
+        case (nil, _): register.addUnknown(.other(than: nil), writes: nil, from: start)
+        case (_, .success(true)):
+          register.add(.other(than: nil), writes: .some(nil), from: start, to: end)
+        case (_, .success(false)): register.add(.value(nil), writes: nil, from: start, to: end)
+        default: break
+        }
+      }
       text = "delete: \(describe(answer))"
       if !life.isDead { problem = check.deleted(answer, until: scheduler.step) }
     case 7...8:
       let answer = await outcome { () throws(StorageError) in
         try await vault.loadFresh(LoadRequest(key: key))
       }
+      noteLoad(of: key, answer, fresh: true, from: start)
       text = "load fresh: \(describe(answer))"
       if !life.isDead { problem = check.loaded(answer, fresh: true, until: scheduler.step) }
     default:
       let answer = await outcome { () throws(StorageError) in
         try await vault.credentials.load(LoadRequest(key: key))
       }
+      noteLoad(of: key, answer, fresh: false, from: start)
       text = "load: \(describe(answer))"
       if !life.isDead { problem = check.loaded(answer, fresh: false, until: scheduler.step) }
     }
     note("\(name): \(text)\(life.isDead ? ", but the machine crashed" : "")")
     if !life.isDead { counts.withLock { $0[text, default: 0] += 1 } }
     if let problem { violation("\(name): \(text): \(problem)") }
+  }
+
+  typealias Register = RegisterHistory<[UInt8]?>
+
+  /// Returns the histories of the credentials; each begins absent.
+  ///
+  /// - Parameter includesCopies: Whether loads from the copies are in them, which may be old.
+  func histories(includingCopies includesCopies: Bool) -> [Register] {
+    let found =
+      includesCopies
+      ? registersWithAllLoads.withLock(\.self) : registers.withLock(\.self)
+    return Array(found.values)
+  }
+
+  /// Adds an operation that has ended to the histories of a credential.
+  private func note(
+    _ key: CredentialKey, fresh: Bool, _ body: (inout Register, _ end: Int) -> Void
+  ) {
+    let end = scheduler.step
+    if fresh { registers.withLock { body(&$0[key, default: Register()], end) } }
+    registersWithAllLoads.withLock { body(&$0[key, default: Register()], end) }
+  }
+
+  private func noteLoad(
+    of key: CredentialKey, _ answer: Result<Credential, StorageError>, fresh: Bool, from start: Int
+  ) {
+    note(key, fresh: fresh) { register, end in
+      switch answer {
+      case .success(let credential):
+        register.add(.value(credential.secret.bytes), writes: nil, from: start, to: end)
+      case .failure(let error) where error.code == .notFound:
+        register.add(.value(nil), writes: nil, from: start, to: end)
+      case .failure: break
+      }
+    }
   }
 
   private func describe<Answer>(_ answer: Result<Answer, StorageError>) -> String {
@@ -181,4 +252,8 @@ final class Simulation: Sendable {
       "\(error.code) \(error.outcome.map { "\($0)" } ?? "")"
     }
   }
+}
+
+extension Secret {
+  fileprivate var bytes: [UInt8] { withBytes { Array(copying: $0) } }
 }
