@@ -209,7 +209,8 @@ let package = Package(
       name: "KistSharedTests",
       dependencies: [
         "KistCluster", "KistCore", "KistShared", "KistSodium", "KistTesting", "KistVault",
-      ]),
+      ],
+      exclude: ["Golden"]),
     .target(name: "KistLinearizability", path: "Tests/KistLinearizability"),
     .testTarget(
       name: "KistReplicaTests",
