@@ -2,7 +2,7 @@ import Foundation
 import KistLinearizability
 import Testing
 
-/// The number of schedules; KIST_SCHEDULES sets it.
+/// The number of schedules; KIST_SCHEDULES sets it, and KIST_SEED the first seed.
 private let schedules =
   ProcessInfo.processInfo.environment["KIST_SCHEDULES"].flatMap { UInt64($0) } ?? 8
 
@@ -59,7 +59,7 @@ private let schedules =
 @Suite(.timeLimit(.minutes(60))) struct `Nine machines with a shared vault` {
   @Test func `have linearizable changes and fresh loads`() {
     var operations = 0
-    for seed in 1...schedules {
+    for seed in firstSeed..<firstSeed + schedules {
       let simulation = Simulation(seed: seed, machines: 9, requests: 40)
       for violation in simulation.run().violations.prefix(1) { Issue.record("\(violation)") }
       let registers = simulation.histories(includingCopies: false)

@@ -6,7 +6,7 @@ import Testing
 private let schedules =
   ProcessInfo.processInfo.environment["KIST_SCHEDULES"].flatMap { UInt64($0) } ?? 50
 /// The first seed; KIST_SEED sets it.
-private let firstSeed =
+let firstSeed =
   ProcessInfo.processInfo.environment["KIST_SEED"].flatMap { UInt64($0) } ?? 1
 
 @Suite(.timeLimit(.minutes(60))) struct `Three machines with a shared vault` {
