@@ -63,22 +63,15 @@ func startChild(
   _ command: [String], _ environment: ChildEnvironment, input: CInt? = nil, output: CInt? = nil,
   error: CInt? = nil, silencing: Bool = false
 ) throws(CommandNotStarted) -> pid_t {
-  var pid: pid_t = 0
-  var actions = unsafe posix_spawn_file_actions_t()
-  unsafe posix_spawn_file_actions_init(&actions)
-  defer { unsafe posix_spawn_file_actions_destroy(&actions) }
+  var streams: [CInt: ProgramStream] = silencing ? [STDERR_FILENO: .null] : [:]
   for (descriptor, stream) in [
     (input, STDIN_FILENO), (output, STDOUT_FILENO), (error, STDERR_FILENO),
   ] {
-    guard let descriptor else { continue }
-    unsafe posix_spawn_file_actions_adddup2(&actions, descriptor, stream)
+    if let descriptor { streams[stream] = .descriptor(descriptor) }
   }
-  if silencing {
-    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-  }
-  let failure = unsafe withCStrings(command) { words in
+  let (pid, failure) = unsafe withCStrings(command) { words in
     unsafe environment.withPointers { environment in
-      unsafe posix_spawnp(&pid, words[0]!, &actions, nil, words, environment)
+      unsafe spawn(words, environment, streams: streams, searches: true)
     }
   }
   guard failure == 0 else { throw CommandNotStarted(failure: failure) }
@@ -205,12 +198,4 @@ func newPipe() throws(StorageError) -> (reading: CInt, writing: CInt) {
   }
   for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
   return (ends[0], ends[1])
-}
-
-/// Waits until a program ends, and returns its exit status, or 128 plus the number of its signal.
-func exitStatus(of pid: pid_t) -> CInt {
-  var status: CInt = 0
-  while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
-  let signal = status & 0x7f
-  return signal == 0 ? status >> 8 & 0xff : 128 + signal
 }

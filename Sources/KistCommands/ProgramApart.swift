@@ -10,44 +10,36 @@ internal import KistSystem
 /// Throws `timeout` if the program does not end within 30 seconds. The daemon may still start
 /// later.
 func errorOutput(of words: [String]) throws(StorageError) -> (error: String, status: CInt) {
-  var ends: [CInt] = [-1, -1]
-  guard unsafe pipe(&ends) == 0 else {
-    throw StorageError(.unavailable, "cannot open a pipe: \(systemText(of: errno))")
-  }
-  defer { close(ends[0]) }
-  _ = fcntl(ends[0], F_SETFD, FD_CLOEXEC)
+  let (reading, writing) = try newPipe()
+  defer { close(reading) }
   let pid: pid_t
   do throws(CommandNotStarted) {
-    defer { close(ends[1]) }
-    pid = try startApart(words, error: ends[1])
+    defer { close(writing) }
+    pid = try startApart(words, error: writing)
   } catch { throw error.complaint }
-  let output = text(of: ends[0], by: .now + .seconds(30))
+  let output = text(of: reading, by: .now + .seconds(30))
   if output == nil { kill(pid, SIGKILL) }
-  var status: CInt = 0
-  while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+  let status = exitStatus(of: pid)
   guard let output else {
     throw StorageError(
       .timeout, "kistd did not start within 30 seconds",
       hint: "it may start later; `kist status` shows whether it runs")
   }
-  return (output, status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f)
+  return (output, status)
 }
 
 private func startApart(
   _ words: [String], error: CInt
 ) throws(CommandNotStarted) -> pid_t {
-  var actions = unsafe posix_spawn_file_actions_t()
-  unsafe posix_spawn_file_actions_init(&actions)
-  defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-  unsafe posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDWR, 0)
-  unsafe posix_spawn_file_actions_adddup2(&actions, STDIN_FILENO, STDOUT_FILENO)
-  unsafe posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
-  var pid: pid_t = 0
-  let failure = unsafe withCStrings(words) { words in
+  let (pid, failure) = unsafe withCStrings(words) { words in
     unsafe withCStrings(addedVariables) { added in
       let added = unsafe addedVariables.indices.map { unsafe added[$0]! }
-      return unsafe withEnvironment(adding: added, keeping: kept) {
-        unsafe posix_spawn(&pid, words[0]!, &actions, nil, words, $0)
+      return unsafe withEnvironment(adding: added, keeping: kept) { environment in
+        unsafe spawn(
+          words, environment,
+          streams: [
+            STDIN_FILENO: .null, STDOUT_FILENO: .null, STDERR_FILENO: .descriptor(error),
+          ])
       }
     }
   }

@@ -36,24 +36,18 @@ private final class PinentryProcess: Sendable {
       unsafe socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0, &ends) == 0
     else { return nil }
     defer { close(ends[1]) }
-    var actions = unsafe posix_spawn_file_actions_t()
-    unsafe posix_spawn_file_actions_init(&actions)
-    defer { unsafe posix_spawn_file_actions_destroy(&actions) }
-    unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO)
-    unsafe posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO)
-    unsafe posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-    var attributes = posix_spawnattr_t()
-    unsafe posix_spawnattr_init(&attributes)
-    defer { unsafe posix_spawnattr_destroy(&attributes) }
-    // In a session of its own, it cannot ask on the terminal of this process. Swift does not see
-    // the name of the flag, POSIX_SPAWN_SETSID.
-    unsafe posix_spawnattr_setflags(&attributes, 0x80)
-    var pid: pid_t = 0
-    let failure = unsafe withCStrings([program]) { words in
+    let (pid, failure) = unsafe withCStrings([program]) { words in
       unsafe withCStrings(display.variables) { variables in
         let variables = unsafe display.variables.indices.map { unsafe variables[$0]! }
         return unsafe withEnvironment(adding: variables) { environment in
-          unsafe posix_spawn(&pid, program, &actions, &attributes, words, environment)
+          // In a session of its own, it cannot ask on the terminal of this process.
+          unsafe spawn(
+            words, environment,
+            streams: [
+              STDIN_FILENO: .descriptor(ends[1]), STDOUT_FILENO: .descriptor(ends[1]),
+              STDERR_FILENO: .null,
+            ],
+            inOwnSession: true)
         }
       }
     }
@@ -74,8 +68,7 @@ private final class PinentryProcess: Sendable {
     defer {
       // A window does not end when its input does.
       kill(-pid, SIGKILL)
-      var status: CInt = 0
-      while unsafe waitpid(pid, &status, 0) < 0, errno == EINTR {}
+      _ = exitStatus(of: pid)
     }
     // Only the question waits for the user.
     var lines = AssuanLines(socket, until: min(deadline, .now + .seconds(25)))

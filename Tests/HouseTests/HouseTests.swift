@@ -34,6 +34,12 @@ import Testing
       for suite in text.matches(of: /\n *@Suite((?s).*?)struct `/) {
         #expect(suite.1.contains(".timeLimit("), "\(path)")
       }
+      // A suite is on the line of its type, or on the line before, which ends with a parenthesis.
+      for type in text.matches(
+        of: /([^\n]*)\n(?:struct|final class) [^\n]*\{(?s)(.*?)\n\}/
+      ) where !type.1.hasSuffix(")") {
+        #expect(!type.2.contains("@Test"), "\(path)")
+      }
     }
   }
 

@@ -2,7 +2,7 @@ import KistJSON
 import Testing
 
 /// What RFC 8259 allows and the bounds let through.
-struct AcceptedTests {
+@Suite(.timeLimit(.minutes(5))) struct AcceptedTests {
   @Test(arguments: [
     "{}", " \t\r\n{ \t\r\n} \t\r\n", #"{"":""}"#, #"{"a":1,"b":2}"#, #"{ "a" : 1 , "b" : 2 }"#,
     #"{"a":[]}"#, #"{"a":[ ]}"#, #"{"a":[1,"b",null,true,false,{},[]]}"#,

@@ -3,7 +3,7 @@ import KistJSON
 import KistTesting
 import Testing
 
-struct Base64Tests {
+@Suite(.timeLimit(.minutes(5))) struct Base64Tests {
   @Test(
     arguments: [
       ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),

@@ -2,7 +2,7 @@ import KistCore
 import KistJSON
 import Testing
 
-struct BoundsTests {
+@Suite(.timeLimit(.minutes(5))) struct BoundsTests {
   @Test(arguments: [
     "", "1", #""a""#,
   ])

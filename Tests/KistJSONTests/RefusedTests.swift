@@ -2,7 +2,7 @@ import KistJSON
 import Testing
 
 /// What is not JSON, not one object, or over the bounds; each with the offset that is told.
-struct RefusedTests {
+@Suite(.timeLimit(.minutes(5))) struct RefusedTests {
   @Test(arguments: [
     ("", 0), (" ", 1), ("x", 0), ("null", 0), ("1", 0), (#""a""#, 0), ("[]", 0), ("[{}]", 0),
     ("{}{}", 2), ("{} x", 3), ("{},", 2), ("\u{FEFF}{}", 0), ("'{}'", 0), ("// {}\n{}", 0),

@@ -3,7 +3,7 @@ import KistJSON
 import KistTesting
 import Testing
 
-struct RoundTripTests {
+@Suite(.timeLimit(.minutes(5))) struct RoundTripTests {
   @Test(arguments: 1...200 as ClosedRange<UInt64>)
   func `what is written is read back`(seed: UInt64) throws {
     var random = Seeded(seed)

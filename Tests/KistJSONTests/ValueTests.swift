@@ -2,7 +2,7 @@ import KistCore
 import KistJSON
 import Testing
 
-struct ValueTests {
+@Suite(.timeLimit(.minutes(5))) struct ValueTests {
   @Test(arguments: [
     (#""""#, ""), (#""a""#, "a"), (#""é😀""#, "é😀"), (#""\u00e9\ud83d\uDE00""#, "é😀"),
     (#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{C}\n\r\t"), (#""a\u0000b""#, "a\u{0}b"),

@@ -2,7 +2,7 @@ import KistCore
 import KistJSON
 import Testing
 
-struct WriterTests {
+@Suite(.timeLimit(.minutes(5))) struct WriterTests {
   @Test func `members of every type are written in order`() throws {
     let written = JSONWriter.object { writer in
       writer.member("text", "x")

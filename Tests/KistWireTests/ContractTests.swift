@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct ContractTests {
+@Suite(.timeLimit(.minutes(5))) struct ContractTests {
   @Test(arguments: UserStorageContract.all)
   func `a storage behind messages keeps the contract`(
     rule: UserStorageContract.Rule

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistWire
 
-struct DocumentTests {
+@Suite(.timeLimit(.minutes(5))) struct DocumentTests {
   @Test func `the server answers as the examples of the document say`() async throws {
     let clock = ManualClock()
     let storage = LockableStorage(now: clock.now)

@@ -3,7 +3,7 @@ import KistCore
 import KistWire
 import Testing
 
-struct SocketLocationTests {
+@Suite(.timeLimit(.minutes(5))) struct SocketLocationTests {
   /// One of the cases that Python's client is held to as well.
   struct Case: Decodable, Sendable, CustomTestStringConvertible {
     var why: String

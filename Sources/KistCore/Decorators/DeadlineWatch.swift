@@ -23,8 +23,6 @@ private import Synchronization
   }
 
   /// Runs an operation that answers through a closure, and drops an answer that comes too late.
-  ///
-  /// Inlinable, because a version that is not specialized for its types makes a save 3 % slower.
   @inlinable package func over<Output: Sendable>(
     outcome: StorageError.Outcome?, since start: ContinuousClock.Instant = .now,
     _ begin: (_ answer: @escaping @Sendable (Result<Output, StorageError>) -> Void) -> Void

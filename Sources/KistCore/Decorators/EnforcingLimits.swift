@@ -5,8 +5,7 @@ extension UserStorage {
   /// `expired`, unless the request allows it. `find`, `delete` and conditions treat an expired
   /// credential as present.
   ///
-  /// Each function that opens a storage applies this last. It enforces both the limits and
-  /// expiry, because each additional wrapper makes a load 1 % slower.
+  /// Each function that opens a storage applies this last.
   package func enforcingLimits(now: @escaping @Sendable () -> Timestamp) -> UserStorage {
     UserStorage(
       save: { request throws(StorageError) in

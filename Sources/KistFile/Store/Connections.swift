@@ -61,7 +61,7 @@ final class Connections: Sendable {
 
   /// Reads on the connection for loads, from a snapshot that is kept until the next change.
   ///
-  /// A new snapshot makes a load 5 % slower. One kept during changes would make the log grow.
+  /// Most loads then begin no transaction. A snapshot kept during changes would make the log grow.
   func read<Result: Sendable>(
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {

@@ -8,8 +8,6 @@ extension FileStore {
   /// A missing credential is reported only once the store is known to be undamaged. Rows of other
   /// credentials are read only then, too: forged ones, up to 64 of 640 KiB, would delay the caller's
   /// thread.
-  ///
-  /// Inlined into the storage's `load`, because a separate frame makes a load 1 % slower.
   @inline(__always)
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
     let session = try session()
@@ -106,10 +104,8 @@ private func page(
     if query.matches(summary) {
       // Each byte may become six in JSON, plus the names of the fields.
       remainingBytes -= 300 + 6 * sealed.count
-      // Each page has a credential, because `next` of an empty page would be the same page.
-      isFull =
-        isFull || page.credentials.count == query.limit
-        || remainingBytes < 0 && !page.credentials.isEmpty
+      // A row within the limits is smaller than a page, so each page has a credential.
+      isFull = isFull || page.credentials.count == query.limit || remainingBytes < 0
       if !isFull { page.credentials.append(summary) }
     }
     guard !isFull else {

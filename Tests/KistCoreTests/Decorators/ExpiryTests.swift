@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct ExpiryTests {
+@Suite(.timeLimit(.minutes(5))) struct ExpiryTests {
   private static func storage(expiresAt: Timestamp?, now: Timestamp = .sample) -> UserStorage {
     var storage = UserStorage.unimplemented
     storage.load = { _ throws(StorageError) in

@@ -4,7 +4,7 @@ import Testing
 
 /// The sizes themselves are rules of the contract; here it is that nothing of what exceeds them
 /// reaches the storage behind: one that is unimplemented would fail the test.
-struct LimitsTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitsTests {
   private static let keys = [
     CredentialKey(service: ""), CredentialKey(service: "a\0"),
     CredentialKey(service: "a", account: "\n"),

@@ -3,7 +3,7 @@ import KistTesting
 import Synchronization
 import Testing
 
-struct ConveniencesTests {
+@Suite(.timeLimit(.minutes(5))) struct ConveniencesTests {
   @Test func `findAll follows the cursors, short and empty pages included`() async throws {
     let pages: [String?: (accounts: [String], next: String?)] = [
       nil: (["a", "b"], "1"), "1": ([], "2"), "2": (["c"], "3"), "3": ([], nil),
@@ -93,7 +93,7 @@ struct ConveniencesTests {
   }
 }
 
-struct ChainTests {
+@Suite(.timeLimit(.minutes(5))) struct ChainTests {
   private static func failing(at stage: Int)
     -> @Sendable (Int) async throws(StorageError) -> [String]
   {

@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct UserCredentialTests {
+@Suite(.timeLimit(.minutes(5))) struct UserCredentialTests {
   @Test func `a bound credential loads its own key`() async throws {
     var storage = UserStorage.unimplemented
     storage.load = { request throws(StorageError) in

@@ -3,7 +3,7 @@ import KistTesting
 import Testing
 
 /// A contract is worth what it catches: storages with one defect each, and the rule that must fail.
-struct ContractTests {
+@Suite(.timeLimit(.minutes(5))) struct ContractTests {
   @Test(arguments: Defect.all)
   func `the contract notices a defect`(defect: Defect) async throws {
     let rule = try #require(UserStorageContract.all.first { $0.name == defect.broken })

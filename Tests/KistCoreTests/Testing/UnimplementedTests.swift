@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct UnimplementedTests {
+@Suite(.timeLimit(.minutes(5))) struct UnimplementedTests {
   private struct Endpoint: CustomTestStringConvertible {
     let name: String
     let call: @Sendable () async throws -> Void

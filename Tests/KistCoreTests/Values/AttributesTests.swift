@@ -1,7 +1,7 @@
 import KistCore
 import Testing
 
-struct AttributesTests {
+@Suite(.timeLimit(.minutes(5))) struct AttributesTests {
   @Test func `attributes are equal by the bytes of their values`() {
     let composed: Attributes = ["name": "é"]
     let decomposed: Attributes = ["name": "e\u{301}"]

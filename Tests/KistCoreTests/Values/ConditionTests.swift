@@ -1,7 +1,7 @@
 import KistCore
 import Testing
 
-struct ConditionTests {
+@Suite(.timeLimit(.minutes(5))) struct ConditionTests {
   @Test func `a revision is an epoch, a full stop and a sequence`() {
     #expect(Revision.one.rawValue == "k3f9.1")
     #expect(Revision(epoch: "e", sequence: .max).rawValue == "e.18446744073709551615")

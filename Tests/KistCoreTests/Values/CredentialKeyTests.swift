@@ -1,7 +1,7 @@
 import KistCore
 import Testing
 
-struct CredentialKeyTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialKeyTests {
   private static let distinct = [
     ("", ""), ("a", ""), ("a", "b"), ("a", "bc"), ("ab", ""), ("ab", "c"), ("A", ""), ("a ", ""),
     ("é", ""), ("e\u{301}", ""), ("Å", ""), ("\u{212B}", ""), ("A\u{30A}", ""), ("\u{FF}", ""),

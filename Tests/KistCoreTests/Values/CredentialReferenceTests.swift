@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct CredentialReferenceTests {
+@Suite(.timeLimit(.minutes(5))) struct CredentialReferenceTests {
   @Test(arguments: [
     ("github.com", "alice", "kist://github.com/alice"), ("github.com", "", "kist://github.com"),
     ("a/b", "c d", "kist://a%2Fb/c%20d"), ("é", "e\u{301}", "kist://%C3%A9/e%CC%81"),

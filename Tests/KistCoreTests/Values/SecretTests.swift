@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct SecretTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretTests {
   private static let text = "correct horse battery staple"
   private static let secret = Secret(utf8: text)
 

@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct StorageErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct StorageErrorTests {
   private static let table: [StorageError] = [
     .notFound, .conflict(.ifRevision(.one), current: nil),
     .conflict(.ifRevision(.one), current: .two), .conflict(.ifAbsent, current: .one),

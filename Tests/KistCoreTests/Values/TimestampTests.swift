@@ -2,7 +2,7 @@ import KistCore
 import KistTesting
 import Testing
 
-struct TimestampTests {
+@Suite(.timeLimit(.minutes(5))) struct TimestampTests {
   @Test(
     arguments: [
       ("1970-01-01T00:00:00Z", 0), ("1969-12-31T23:59:59Z", -1),

@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-struct AnswerTests {
+@Suite(.timeLimit(.minutes(5))) struct AnswerTests {
   @Test(arguments: [
     "0", "-1", "9007199254740991", "-9007199254740991", #""""#, #""é\u00e9\"""#,
     #""\#(String(repeating: "x", count: 128))""#,

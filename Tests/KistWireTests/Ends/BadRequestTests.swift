@@ -7,7 +7,7 @@ import Testing
 ///
 /// Every line has a canary in it, which must not come back; nothing may reach the storage, of which
 /// nothing is implemented.
-struct BadRequestTests {
+@Suite(.timeLimit(.minutes(5))) struct BadRequestTests {
   @Test(arguments: BadRequest.table)
   func `a bad request is refused, and the refusal repeats nothing of it`(
     bad: BadRequest

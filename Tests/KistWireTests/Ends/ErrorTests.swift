@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-struct ErrorTests {
+@Suite(.timeLimit(.minutes(5))) struct ErrorTests {
   @Test(arguments: [
     (
       StorageError(.locked, "the storage is locked", hint: "unlock it"),

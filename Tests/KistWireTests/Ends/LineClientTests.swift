@@ -4,7 +4,7 @@ import KistWire
 import Testing
 
 /// What a client makes of replies that it did not expect.
-struct LineClientTests {
+@Suite(.timeLimit(.minutes(5))) struct LineClientTests {
   @Test func `unknown keys are ignored`() async throws {
     let storage = Endpoints.remote(
       over: replying(

@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-struct LineSplitterTests {
+@Suite(.timeLimit(.minutes(5))) struct LineSplitterTests {
   @Test(
     arguments: [
       ("", [], false), ("\n", [], false), ("a\n", ["a"], false), ("a\nb\n", ["a", "b"], false),

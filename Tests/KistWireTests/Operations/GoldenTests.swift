@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-struct GoldenTests {
+@Suite(.timeLimit(.minutes(5))) struct GoldenTests {
   @Test(arguments: Golden.table)
   func `the client sends the request and reads the reply`(golden: Golden) async throws {
     try await golden.call(

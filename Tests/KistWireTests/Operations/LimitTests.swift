@@ -4,7 +4,7 @@ import KistWire
 import Testing
 
 /// What meets every limit exactly is carried out, and no reply is longer than a line.
-struct LimitTests {
+@Suite(.timeLimit(.minutes(5))) struct LimitTests {
   @Test(arguments: [0x01, 0x22, 0x61, 0xFF] as [UInt8])
   func `the largest credential of all fits in a line, both ways`(byte: UInt8) async throws {
     let largest = NewCredential.largest(secretOf: byte)

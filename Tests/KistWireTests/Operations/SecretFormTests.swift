@@ -3,7 +3,7 @@ import KistTesting
 import KistWire
 import Testing
 
-struct SecretFormTests {
+@Suite(.timeLimit(.minutes(5))) struct SecretFormTests {
   @Test(
     arguments: [
       ([], #""secret":"""#), (Array("hunter2".utf8), #""secret":"hunter2""#),

@@ -116,11 +116,16 @@ def stored(service, username=None):
     if username is not None:
         query["account"] = encoded(username)
     found = []
+    cursors = set()
     while True:
         page = client.ask("find", **query)
         found += page["credentials"]
         if "next" not in page:
             return found
+        # Such a list would never end.
+        if page["next"] in cursors:
+            raise client.KistError("internal", "kistd repeats a part of its list")
+        cursors.add(page["next"])
         query["after"] = page["next"]
 
 

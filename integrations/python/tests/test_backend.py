@@ -131,6 +131,34 @@ def test_an_answer_in_many_pieces_has_one_deadline(tmp_path, monkeypatch):
         thread.join()
 
 
+def test_a_list_that_repeats_itself_is_an_error(tmp_path, monkeypatch):
+    """A server whose pages all name the same next one."""
+    monkeypatch.setenv("KIST_SOCKET", str(tmp_path / "endless"))
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "endless"))
+        server.listen()
+        server.settimeout(10)
+        asked = []
+
+        def repeat():
+            for _ in range(20):
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    asked.append(connection.recv(4096))
+                    connection.sendall(b'{"ok":true,"credentials":[],"next":"x"}\n')
+
+        thread = threading.Thread(target=repeat)
+        thread.start()
+        with pytest.raises(errors.KeyringError, match="repeats"):
+            KistKeyring().get_credential("s", None)
+        assert len(asked) == 2
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join()
+
+
 def test_without_a_home_nothing_is_asked(monkeypatch):
     monkeypatch.delenv("XDG_RUNTIME_DIR")
     monkeypatch.setenv("HOME", "")
