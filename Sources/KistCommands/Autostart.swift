@@ -143,7 +143,7 @@ extension Host {
 
 extension Autostart {
   private func startUnit() throws(StorageError) {
-    _ = host.lines(["systemctl", "--user", "start", "kistd.socket"])
+    _ = host.lines(["systemctl", "--user", "start"] + host.enabledSockets)
     guard !isListening(socket) else { return }
     throw StorageError(
       .unavailable, "systemd could not start kistd.socket",
@@ -154,7 +154,20 @@ extension Autostart {
 /// Advice for a unit that systemd no longer starts.
 let hintAtFailedUnit =
   "`journalctl --user -t kistd` shows why; after you have mended it: "
-  + "`systemctl --user reset-failed kistd.socket kistd.service`"
+  + "`systemctl --user reset-failed 'kistd*'`"
+
+extension Host {
+  /// The sockets of kistd to start: that of units only if it is enabled.
+  ///
+  /// Once kistd runs, systemd no longer starts a socket of it.
+  fileprivate var enabledSockets: [String] {
+    (isEnabled("kistd-credentials.socket") ? ["kistd-credentials.socket"] : []) + ["kistd.socket"]
+  }
+
+  func isEnabled(_ unit: String) -> Bool {
+    lines(["systemctl", "--user", "is-enabled", unit]) == ["enabled"]
+  }
+}
 
 extension StorageError {
   /// Reads the error with which `kistd --detach` ended.

@@ -116,7 +116,6 @@ private func preparation(
   let hasTerminal = hasTerminal()
   if !options.command.isEmpty { try daemon.prepareCommand(previous: previous) }
   daemon.claim = claim
-  claim?.publish(try daemon.socketPath())
   do { try daemon.confine() } catch {
     daemon.removeOwnDirectory()
     throw error

@@ -141,6 +141,20 @@ import Testing
     }
   }
 
+  @Test func `is not disturbed by others with a wrong passphrase at the same time`() async throws {
+    try await withHome { home in
+      let run = "kistd --data $HOME/d --passphrase-fd 0 --"
+      let wrong = "(echo wrong | \(run) true 2>&1; echo $?) | tail -n 1 &"
+      let right = "(sleep 0.$i; echo passphrase | \(run) kist load s) &"
+      let line =
+        "echo passphrase | \(run) sh -c 'printf pw | kist save s' 2> /dev/null; "
+        + "for i in 1 3 5; do \(wrong) \(wrong) \(right) wait; echo; done"
+      let end = try await command("bash", ["-c", line], in: home)
+      let ends = end.output.split(separator: "\n").sorted().joined(separator: " ")
+      #expect(ends == "11 11 11 11 11 11 pw pw pw", "\(end.error)")
+    }
+  }
+
   @Test func `reports a new store in a directory that the user named`() async throws {
     try await withHome { home in
       for isNew in [true, false] {

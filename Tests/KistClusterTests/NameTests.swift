@@ -1,7 +1,7 @@
 import KistCluster
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `The name of a record` {
+@Suite(.timeLimit(.minutes(5))) struct `The name of a record` {
   private static let digits = "ff00000000000000000000000000000a"
 
   @Test(

@@ -192,6 +192,9 @@ import Testing
         + "it: `kill 9`; `man kist-secret-service` shows how to keep it from starting at the next login\n",
       0
     ),
+    (
+      .unitsCutOff, "units get no credentials, because kistd-credentials.socket is not started", 7
+    ),
     (.atDesk, "ok\tlinger\tkistd ends with the last session of this user\t", 0),
   ])
   func `finds`(_ fault: Fault, said line: String, status expected: CInt) async {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistCommands
 
-@Suite(.timeLimit(.minutes(1))) struct `kist lock` {
+@Suite(.timeLimit(.minutes(5))) struct `kist lock` {
   struct Case: Sendable {
     var words: [String] = []
     var isTerminal = true

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistCommands
 
-@Suite(.timeLimit(.minutes(1))) struct `Secrets in plain text, which kist doctor finds` {
+@Suite(.timeLimit(.minutes(5))) struct `Secrets in plain text, which kist doctor finds` {
   /// A file, its content with the secret `hunter2…`, and what doctor says.
   struct Plain: Sendable {
     var path: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import KistFile
 
-@Suite(.timeLimit(.minutes(1))) struct `Attempts with a passphrase` {
+@Suite(.timeLimit(.minutes(5))) struct `Attempts with a passphrase` {
   let tried = Secret(utf8: "hunter2")
 
   @Test func `are answered later each time one was wrong, until one is right`() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistInterop
 
-@Suite(.timeLimit(.minutes(1))) struct `The shape of a token` {
+@Suite(.timeLimit(.minutes(5))) struct `The shape of a token` {
   private static let body = String(repeating: "A7b", count: 64)
 
   private func kinds(in text: String) -> [String] {

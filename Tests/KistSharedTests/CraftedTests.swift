@@ -9,7 +9,7 @@ import Testing
 
 /// Records that only a dishonest writer can make, because they are sealed and signed as they should
 /// be.
-@Suite(.timeLimit(.minutes(1))) struct `A record that a dishonest writer made` {
+@Suite(.timeLimit(.minutes(5))) struct `A record that a dishonest writer made` {
   private func vault() throws -> SharedVault {
     var vault = try SharedVault()
     try vault.save("a")

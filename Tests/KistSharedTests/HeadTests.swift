@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistShared
 
-@Suite(.timeLimit(.minutes(1))) struct `A head` {
+@Suite(.timeLimit(.minutes(5))) struct `A head` {
   private func vault() throws -> SharedVault {
     var vault = try SharedVault()
     try vault.save("a")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistShared
 
-@Suite(.timeLimit(.minutes(1))) struct `A machine notices a cluster` {
+@Suite(.timeLimit(.minutes(5))) struct `A machine notices a cluster` {
   private func vault() throws -> SharedVault {
     var vault = try SharedVault()
     for account in ["a", "b", "c"] { try vault.save(account) }

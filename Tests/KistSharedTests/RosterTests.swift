@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistShared
 
-@Suite(.timeLimit(.minutes(1))) struct `A roster` {
+@Suite(.timeLimit(.minutes(5))) struct `A roster` {
   private let vault = try! SharedVault()
   private let stranger = try! SigningKey(seed: key(0xEE))
 

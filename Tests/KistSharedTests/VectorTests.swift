@@ -7,7 +7,7 @@ import Testing
 
 @testable import KistShared
 
-@Suite(.timeLimit(.minutes(1))) struct `The records of a vault, against their vectors` {
+@Suite(.timeLimit(.minutes(5))) struct `The records of a vault, against their vectors` {
   private let vectors = try! Vectors()
 
   @Test func `the keys of machines come from their seeds`() throws {

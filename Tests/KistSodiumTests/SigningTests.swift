@@ -3,7 +3,7 @@ import KistSodium
 import Testing
 
 /// The vectors are those of RFC 8032, section 7.1.
-@Suite(.timeLimit(.minutes(1))) struct `Signing` {
+@Suite(.timeLimit(.minutes(5))) struct `Signing` {
   private static let vectors = [
     (
       "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
@@ -60,7 +60,7 @@ import Testing
 }
 
 /// The values come from PyNaCl, and the ephemeral key of the box from a seed of 32 bytes 9.
-@Suite(.timeLimit(.minutes(1))) struct `Sealed boxes` {
+@Suite(.timeLimit(.minutes(5))) struct `Sealed boxes` {
   private let key = try! BoxKey(seed: GuardedKey(copying: [UInt8](0..<32).span))
 
   @Test func `open with the key of a seed, as another program made them`() {

@@ -22,7 +22,7 @@ func makeSlot(_ number: UInt32, passphrase: String? = nil) throws -> KeySlot {
     storeID: storeID, nonce: nonce)
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A key slot in bytes` {
+@Suite(.timeLimit(.minutes(5))) struct `A key slot in bytes` {
   @Test func `is decoded as it was encoded, and opens with its key alone`() async throws {
     let slots = try [
       makeSlot(1), makeSlot(2, passphrase: "correct"), makeSlot(3, passphrase: "so"),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistVault
 
-@Suite(.timeLimit(.minutes(1))) struct `A planned change` {
+@Suite(.timeLimit(.minutes(5))) struct `A planned change` {
   @Test func `a save writes a row that opens as it was saved, and raises sequence and count`()
     throws
   {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import KistVault
 
-@Suite(.timeLimit(.minutes(1))) struct `A tally of rows` {
+@Suite(.timeLimit(.minutes(5))) struct `A tally of rows` {
   private static func vault() throws -> Vault {
     var vault = try Vault()
     for account in ["a", "b", "c"] {

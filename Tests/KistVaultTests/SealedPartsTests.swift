@@ -5,7 +5,7 @@ import Testing
 
 @testable import KistVault
 
-@Suite(.timeLimit(.minutes(1))) struct `What is sealed under a store's keys` {
+@Suite(.timeLimit(.minutes(5))) struct `What is sealed under a store's keys` {
   let vault = try! Vault()
   let others = [try! Vault(keyOf: 8), try! Vault(storeID: Array(1..<17))]
 

@@ -50,7 +50,7 @@ private struct Vectors: Decodable {
   }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `The format, against its vectors` {
+@Suite(.timeLimit(.minutes(5))) struct `The format, against its vectors` {
   private let vectors = try! Vectors()
   private let keys: StoreKeys
 

@@ -164,6 +164,17 @@ extension Host {
         )
       ]
     }
+    if isEnabled("kistd-credentials.socket"),
+      lines(["systemctl", "--user", "is-active", "kistd-credentials.socket"]) != ["active"]
+    {
+      return [
+        Finding(
+          .problem(.unavailable), "service",
+          "units get no credentials, because kistd-credentials.socket is not started",
+          hint: "`systemctl --user stop kistd.service; systemctl --user reset-failed 'kistd*'; "
+            + "systemctl --user start kistd-credentials.socket kistd.socket`")
+      ]
+    }
     switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
     case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":

@@ -132,7 +132,12 @@ struct Daemon: Sendable {
   /// Without a passed socket, it throws instead and kistd ends, which informs the user. The clients
   /// of a passed socket learn about the error only from an answer.
   func openToServe() async throws(StorageError) -> OpenStorage {
-    do throws(StorageError) { return try await open(stopWhenCutOff) } catch {
+    do throws(StorageError) {
+      let storage = try await open(stopWhenCutOff)
+      // Not earlier: a command must not wait for a kistd that ends, for example after a wrong passphrase.
+      claim?.publish(try socketPath())
+      return storage
+    } catch {
       guard sockets.requests != nil else { throw error }
       claim?.withdraw()
       return failing(error)

@@ -15,6 +15,8 @@ struct Machine: Sendable {
   var freeBytes: UInt64 = 1 << 30
   var isEnabled: String? = "enabled"
   var hasFailedSocket = false
+  /// Whether the socket for units is active.
+  var servesUnits = true
   /// The properties of kistd's socket unit.
   var unit: [String] = []
   /// The session bus of the units, and the storage that kistd would open there.
@@ -97,6 +99,7 @@ struct Machine: Sendable {
           return [(onAnotherBus ? diagnosisOfUnits : diagnosis)?.json().text].compactMap(\.self)
         case ["status", "--json"]: return (try? status.get()).map { [$0.json().text] } ?? []
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
+        case ["--user", "is-active"]: return [servesUnits ? "active" : "inactive"]
         case ["--user", "is-failed"]: return [hasFailedSocket ? "failed" : "active"]
         case ["--user", "show"]: return unit
         case ["--user", "show-environment"]:
@@ -143,7 +146,8 @@ enum Fault: CaseIterable {
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     openDirectory, othersDirectory
-  case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, notInstalled, noLinger, atDesk
+  case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, unitsCutOff, notInstalled,
+    noLinger, atDesk
   case keyInBackup, plaintext, unreadPlaintext
   case noSecretService, secretServiceNotStarted, secretServiceOutdated, nameTaken
 
@@ -216,6 +220,7 @@ enum Fault: CaseIterable {
     case .disabled: machine.isEnabled = "disabled"
     case .masked: machine.isEnabled = "masked"
     case .failed: machine.hasFailedSocket = true
+    case .unitsCutOff: machine.servesUnits = false
     case .notInstalled: machine.isEnabled = nil
     case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
     case .atDesk:
