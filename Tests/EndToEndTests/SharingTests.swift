@@ -145,7 +145,7 @@ import Testing
     try await withHome { home in
       let run = "kistd --data $HOME/d --passphrase-fd 0 --"
       let wrong = "(echo wrong | \(run) true 2>&1; echo $?) | tail -n 1 &"
-      let right = "(sleep 0.$i; echo passphrase | \(run) kist load s) &"
+      let right = "(sleep 0.$i; echo passphrase | \(run) sh -c 'kist load s; echo') &"
       let line =
         "echo passphrase | \(run) sh -c 'printf pw | kist save s' 2> /dev/null; "
         + "for i in 1 3 5; do \(wrong) \(wrong) \(right) wait; echo; done"
