@@ -37,6 +37,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var whenRefused: (@Sendable (StorageError) -> Void)?
   private var splitter: LineSplitter
   var events = CircularBuffer<LineSplitter.Event>()
+  /// The bytes of the events.
+  private var waitingBytes = 0
   var unansweredCount = 0
   var isAnswering = false
   /// The watch stream that begins after the last reply.
@@ -103,7 +105,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   func dropWaitingLines() {
     events.removeAll()
-    unansweredCount = 0
+    (waitingBytes, unansweredCount) = (0, 0)
   }
 
   // MARK: - Answering
@@ -117,6 +119,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     cost = 0
     while !isAnswering, canWriteMore, cost < Self.maximumCost, let event = events.popFirst() {
       isAnswering = true
+      waitingBytes -= event.size
       switch event {
       case .line(let line) where isDisconnected && line.servesOnlyItsClient: finishLine(costing: 0)
       case .line(let line): startAnswer(to: line, answer)
@@ -261,7 +264,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   }
 
   private var canReceiveMore: Bool {
-    unansweredCount < Self.readAhead && events.reduce(0) { $0 + $1.size } < Self.bytesAhead
+    unansweredCount < Self.readAhead && waitingBytes < Self.bytesAhead
   }
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
@@ -282,6 +285,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
 
   private func take(_ event: LineSplitter.Event) {
     unansweredCount += 1
+    waitingBytes += event.size
     events.append(event)
   }
 

@@ -57,7 +57,7 @@ extension LineHandler {
     if isDisconnected { stream.cancel() }
     self.stream = stream
     // Drops the lines that arrived after the current one.
-    events.removeAll()
+    dropWaitingLines()
     unansweredCount = 1
     inputHasEnded = true
   }
