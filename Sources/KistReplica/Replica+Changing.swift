@@ -3,22 +3,12 @@ internal import KistCore
 internal import KistShared
 internal import KistVault
 
-/// What a change would do to the vault, judged on what is known of it.
-enum PlannedChange<Answer> {
+/// What a change would do to the vault, judged on the copy.
+private enum Planned<Answer> {
   /// Nothing is to be written.
   case nothing(Answer)
-  case write(Answer, VaultWrites)
-}
-
-/// What a change writes beside the new head.
-struct VaultWrites {
-  var change: Head.Change
-  /// The numbers of the vault afterwards, except for the sequence.
-  var state: VaultState
-  /// The roster that the new head names; `nil` for the same one.
-  var roster: VerifiedRoster?
-  var puts: [RecordName: [UInt8]] = [:]
-  var deletes: Set<RecordName> = []
+  /// A new head, and perhaps a row.
+  case write(Answer, Head.Change, VaultState, row: [UInt8]?)
 }
 
 /// What became of a commit.
@@ -35,43 +25,34 @@ private enum Fate {
 
 extension Replica {
   func save(_ request: SaveRequest) async throws(StorageError) -> CredentialSummary {
-    try await change { [copy, options] known throws(StorageError) in
+    try await change(request.credential.key) { [options] known, found throws(StorageError) in
       let keys = known.keys
       var nonces = Nonces(options.random(48))
       let plan = try keys.store.plan(
-        request, on: copy.found(request.credential.key, keys), Header(known.state),
-        at: options.now(), &nonces)
+        request, on: found, Header(known.state), at: options.now(), &nonces)
       guard case .putRow(let row, _) = plan.writes.first else {
         throw .internal("a planned save does not write a row")
       }
       let record = keys.encode(row, nonce: options.random(24))
-      let key = RecordID(row.identity.tag.key)
       return .write(
-        plan.answer,
-        VaultWrites(
-          change: .save(key, row: Digest(of: record)), state: plan.header.vaultState,
-          puts: [.row(generation: keys.generation, key: key): record]))
+        plan.answer, .save(RecordID(row.identity.tag.key), row: Digest(of: record)),
+        plan.header.vaultState, row: record)
     }
   }
 
   func delete(_ request: DeleteRequest) async throws(StorageError) -> Bool {
-    try await change { [copy] known throws(StorageError) in
-      let keys = known.keys
-      let plan = try keys.store.plan(
-        request, on: copy.found(request.key, keys), Header(known.state))
+    try await change(request.key) { known, found throws(StorageError) in
+      let plan = try known.keys.store.plan(request, on: found, Header(known.state))
       guard plan.answer else { return .nothing(false) }
-      let key = RecordID(keys.store.tag(of: request.key).key)
-      return .write(
-        true,
-        VaultWrites(
-          change: .delete(key), state: plan.header.vaultState,
-          deletes: [.row(generation: keys.generation, key: key)]))
+      let key = RecordID(known.keys.store.tag(of: request.key).key)
+      return .write(true, .delete(key), plan.header.vaultState, row: nil)
     }
   }
 
   /// Plans a change, and commits it; plans it again when another machine was faster.
-  func change<Answer>(
-    _ plan: (KnownVault) throws(StorageError) -> PlannedChange<Answer>
+  private func change<Answer>(
+    _ key: CredentialKey,
+    _ plan: (KnownVault, FoundRow) throws(StorageError) -> Planned<Answer>
   ) async throws(StorageError) -> Answer {
     let end = options.elapsed() + options.deadline
     return try await turn.take { () throws(StorageError) in
@@ -82,11 +63,12 @@ extension Replica {
         isConfirmed = true
       }
       for attempt in 0... {
-        let planned: PlannedChange<Answer>
+        let planned: Planned<Answer>
         do throws(StorageError) {
           let known = try known()
           try checkRole(in: known)
-          planned = try plan(known)
+          let tag = known.keys.store.tag(of: key)
+          planned = try plan(known, FoundRow(tag: tag, address: 0, row: copy.row(tag)))
         } catch {
           // Another machine may have changed what the condition is about.
           if isConfirmed { throw error.withOutcome(.unchanged) }
@@ -94,13 +76,13 @@ extension Replica {
           isConfirmed = true
           continue
         }
-        guard case .write(let answer, let writes) = planned else {
+        guard case .write(let answer, let change, let state, let row) = planned else {
           if case .nothing(let answer) = planned, isConfirmed { return answer }
           try await confirm()
           isConfirmed = true
           continue
         }
-        if try await isMade(writes, until: end) { return answer }
+        if try await isMade(change, state, row, until: end) { return answer }
         isConfirmed = true
         guard options.elapsed() < end, !Task.isCancelled else { throw .othersWereFaster }
         await options.backOff(before: attempt)
@@ -129,12 +111,12 @@ extension Replica {
   /// was changed. `false` means that the change is not in the history and never will be. Throws with
   /// a true outcome.
   private func isMade(
-    _ writes: VaultWrites, until end: Duration
+    _ change: Head.Change, _ state: VaultState, _ row: [UInt8]?, until end: Duration
   ) async throws(StorageError) -> Bool {
     let known = try known()
     let (commit, operation): (Commit, RecordID)
     do throws(StorageError) {
-      (commit, operation) = try self.commit(writes, after: known)
+      (commit, operation) = try self.commit(change, state, row, after: known)
     } catch { throw error.unchanged }
     var claimsSuccess = false
     var refusal: StorageError?
@@ -157,18 +139,17 @@ extension Replica {
   ///
   /// Throws if the commit exceeds a limit, or if another machine would refuse its head.
   private func commit(
-    _ writes: VaultWrites, after known: KnownVault
+    _ change: Head.Change, _ state: VaultState, _ row: [UInt8]?, after known: KnownVault
   ) throws(StorageError) -> (Commit, operation: RecordID) {
     // An id has as many bytes as are taken.
     let operation = RecordID(options.random(RecordID.size))!
-    let (state, roster) = (writes.state, writes.roster ?? known.roster)
     let head = Head(
       sequence: known.state.sequence + 1, count: state.count, epoch: state.epoch, sum: state.sum,
-      roster: roster.digest, before: known.head.digest, time: options.now(),
-      operation: operation, change: writes.change)
+      roster: known.roster.digest, before: known.head.digest, time: options.now(),
+      operation: operation, change: change)
     let record = known.keys.encode(head, signedBy: options.machine, nonce: options.random(24))
     do throws(StorageError) {
-      _ = try known.keys.verifyNextHead(record, after: known.head, in: [roster])
+      _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
     } catch {
       // The membership may have ended since the role was checked.
       try checkRole(in: known)
@@ -177,9 +158,15 @@ extension Replica {
     let generation = known.keys.generation
     var commit = Commit(
       expected: Commit.ExpectedHead(generation: generation, bytes: known.headRecord),
-      puts: writes.puts, deletes: writes.deletes)
-    commit.puts[.head(generation: generation)] = record
-    commit.puts[.logEntry(generation: generation, sequence: head.sequence)] = record
+      puts: [
+        .head(generation: generation): record,
+        .logEntry(generation: generation, sequence: head.sequence): record,
+      ])
+    switch change {
+    case .save(let key, _): commit.puts[.row(generation: generation, key: key)] = row
+    case .delete(let key): commit.deletes = [.row(generation: generation, key: key)]
+    case .begin, .nothing, .roster, .generation: break
+    }
     try commit.check()
     return (commit, operation)
   }
@@ -209,24 +196,13 @@ extension Replica {
       if problem == nil {
         hasTried = true
         // A machine that is not a writer any longer can only wait.
-        let nothing = VaultWrites(change: .nothing, state: known.state)
-        if let (nothing, _) = try? commit(nothing, after: known) {
+        if let (nothing, _) = try? commit(.nothing, known.state, nil, after: known) {
           _ = try? await cluster.commit(nothing)
         }
       }
       if attempt > 0 { await options.backOff(before: attempt) }
     }
     return .unknown(.notSettled)
-  }
-}
-
-extension LocalCopy {
-  /// Returns the row of a credential for a plan.
-  fileprivate func found(
-    _ key: CredentialKey, _ keys: GenerationKeys
-  ) throws(StorageError) -> FoundRow {
-    let tag = keys.store.tag(of: key)
-    return FoundRow(tag: tag, address: 0, row: try row(tag))
   }
 }
 

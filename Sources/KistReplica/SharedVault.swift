@@ -23,13 +23,6 @@ package struct SharedVault: Sendable {
   package var refresh: @Sendable () async throws(StorageError) -> Void
   /// Keeps the copy up to date until its task is cancelled, or soon after the vault is closed.
   package var follow: @Sendable () async -> Void
-  /// Returns the members by name.
-  package var members: @Sendable () throws(StorageError) -> [VaultMember]
-  /// Adds a member, or replaces the one with the same keys; returns what it needs to join.
-  ///
-  /// Throws `denied` if the key is not that of an admin, or this machine is not a writer.
-  package var add:
-    @Sendable (NewMember, _ admin: SigningKey) async throws(StorageError) -> Invitation
   /// Returns what is known of the cluster.
   package var status: @Sendable () -> Status
   /// Waits for running changes, and closes the copy.
@@ -173,8 +166,7 @@ extension SharedVault {
     self.init(
       credentials: credentials, watch: WatchCredentials(begin: replica.beginWatching),
       loadFresh: storage.enforcingLimits(now: replica.options.now).load, refresh: replica.refresh,
-      follow: replica.follow, members: replica.members,
-      add: { new, admin throws(StorageError) in try await replica.add(new, signedBy: admin) },
+      follow: replica.follow,
       status: replica.status, close: replica.close)
   }
 }

@@ -132,17 +132,10 @@ struct TestVault: Sendable {
     _ machine: Int, in directory: TemporaryDirectory, on cluster: Cluster? = nil,
     options: ReplicaOptions? = nil
   ) async throws -> SharedVault {
-    try await Self.join(
-      machine, invitation, in: directory, on: cluster ?? engine.cluster, options: options)
-  }
-
-  static func join(
-    _ machine: Int, _ invitation: SharedVault.Invitation, in directory: TemporaryDirectory,
-    on cluster: Cluster, options: ReplicaOptions? = nil
-  ) async throws -> SharedVault {
-    let file = try file(machine, in: directory)
-    return try await SharedVault.join(invitation, on: cluster, options ?? Self.options(machine)) {
-      master, storeID, epoch throws(StorageError) in
+    let file = try Self.file(machine, in: directory)
+    return try await SharedVault.join(
+      invitation, on: cluster ?? engine.cluster, options ?? Self.options(machine)
+    ) { master, storeID, epoch throws(StorageError) in
       try await EncryptedFile.openCopy(
         file, of: .init(master: master, storeID: storeID, epoch: epoch))
     }
