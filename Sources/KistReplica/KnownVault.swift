@@ -23,6 +23,20 @@ struct KnownVault: Sendable {
   }
 }
 
+extension KnownVault {
+  /// Opens the note that a machine wrote; throws `corrupt` if it is missing or of another machine.
+  init(noted bytes: [UInt8]?, by machine: MachineIdentity) throws(StorageError) {
+    guard let bytes else {
+      throw .untrusted("the note beside the copy of the vault is missing")
+    }
+    let note = try VaultNote(bytes, signedBy: machine)
+    let keys = try note.roster.roster.openKeys(with: machine)
+    self.init(
+      keys: keys, rosterRecord: note.rosterRecord, roster: note.roster,
+      headRecord: note.headRecord, head: try note.openHead(keys))
+  }
+}
+
 /// The heads after a known one, each verified by the one before.
 ///
 /// It does no I/O.

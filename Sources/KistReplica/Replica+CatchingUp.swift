@@ -30,7 +30,7 @@ extension Replica {
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
     }
     var chain = HeadChain(after: known, copy: try? copy.state())
-    try await extend(&chain, to: reading.head, see)
+    try await cluster.extend(&chain, to: reading.head, see)
     guard reading.head != nil else {
       throw .rolledBack("the cluster does not have the head of the vault any longer")
     }
@@ -46,40 +46,11 @@ extension Replica {
         // A row may be of a later change than the log that was read before it.
         let before = chain.last.headRecord
         guard error.code == .corrupt, attempt < mostAttempts else { throw error }
-        try await extend(&chain, to: nil, see)
+        try await cluster.extend(&chain, to: nil, see)
         guard chain.last.headRecord != before, let split = try chain.split(at: try copy.state())
         else { throw error }
         (base, heads) = split
       }
-    }
-  }
-
-  /// Adds all rosters and log entries that the cluster has, and a head that it answered.
-  private func extend(
-    _ chain: inout HeadChain, to head: [UInt8]?, _ see: (VerifiedHead) -> Void
-  ) async throws(StorageError) {
-    while true {
-      let entries = chain.nextEntries
-      var records = try await cluster.records([chain.nextRoster] + entries)
-      guard records.count == entries.count + 1 else { throw .wrongAnswer }
-      // Rosters are few and may be large, so they are read one by one.
-      while let roster = records[0] {
-        try chain.addRoster(roster)
-        let next = try await cluster.records([chain.nextRoster])
-        guard next.count == 1 else { throw .wrongAnswer }
-        records[0] = next[0]
-      }
-      for record in records.dropFirst() {
-        guard let record else { break }
-        try chain.addHead(record)
-        see(chain.last.head)
-      }
-      if records.dropFirst().contains(nil) { break }
-    }
-    if chain.beginsGeneration { throw .newGeneration }
-    if let head, !chain.contains(head) {
-      try chain.addHead(head)
-      see(chain.last.head)
     }
   }
 
@@ -212,6 +183,37 @@ extension Cluster {
     }
     try list.conclude()
     return rows
+  }
+}
+
+extension Cluster {
+  /// Adds all rosters and log entries that the cluster has, and a head that it answered.
+  func extend(
+    _ chain: inout HeadChain, to head: [UInt8]?, _ see: (VerifiedHead) -> Void = { _ in }
+  ) async throws(StorageError) {
+    while true {
+      let entries = chain.nextEntries
+      var found = try await records([chain.nextRoster] + entries)
+      guard found.count == entries.count + 1 else { throw .wrongAnswer }
+      // Rosters are few and may be large, so they are read one by one.
+      while let roster = found[0] {
+        try chain.addRoster(roster)
+        let next = try await records([chain.nextRoster])
+        guard next.count == 1 else { throw .wrongAnswer }
+        found[0] = next[0]
+      }
+      for record in found.dropFirst() {
+        guard let record else { break }
+        try chain.addHead(record)
+        see(chain.last.head)
+      }
+      if found.dropFirst().contains(nil) { break }
+    }
+    if chain.beginsGeneration { throw .newGeneration }
+    if let head, !chain.contains(head) {
+      try chain.addHead(head)
+      see(chain.last.head)
+    }
   }
 }
 

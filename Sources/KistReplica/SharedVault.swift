@@ -66,14 +66,7 @@ package struct SharedVault: Sendable {
   package static func open(
     _ copy: LocalCopy, on cluster: Cluster, _ options: ReplicaOptions
   ) async throws(StorageError) -> SharedVault {
-    guard let bytes = try copy.note() else {
-      throw .untrusted("the note beside the copy of the vault is missing")
-    }
-    let note = try VaultNote(bytes, signedBy: options.machine)
-    let keys = try note.roster.roster.openKeys(with: options.machine)
-    let known = KnownVault(
-      keys: keys, rosterRecord: note.rosterRecord, roster: note.roster,
-      headRecord: note.headRecord, head: try note.openHead(keys))
+    let known = try KnownVault(noted: try copy.note(), by: options.machine)
     return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
   }
 

@@ -43,7 +43,7 @@ struct TestVault: Sendable {
   let master: GuardedKey
   let rosterRecord: [UInt8]
   let roster: VerifiedRoster
-  let invitation: SharedVault.Invitation
+  var invitation: SharedVault.Invitation
 
   static func machine(_ number: Int) -> MachineIdentity {
     try! MachineIdentity(seed: key(UInt8(number)))

@@ -1,0 +1,244 @@
+package import KistCluster
+package import KistCore
+package import KistShared
+package import KistSodium
+internal import KistVault
+
+/// What an admin does with the roster of a vault, on a machine that may change the vault.
+///
+/// It needs no copy of the vault, so a kistd that has the copy open can go on.
+package struct VaultAdmin: Sendable {
+  private let cluster: Cluster
+  private let options: ReplicaOptions
+  private let key: SigningKey
+
+  /// - Parameter key: the admin's key.
+  package init(_ key: SigningKey, on cluster: Cluster, _ options: ReplicaOptions) {
+    (self.key, self.cluster, self.options) = (key, cluster, options)
+  }
+
+  /// A machine to add to a vault.
+  package struct NewMember: Sendable {
+    /// The public keys of the machine.
+    package var keys: MachineKeys
+    /// What the machine may do.
+    package var role: Member.Role
+    /// The name, which only members can read: 1 to 60 bytes.
+    package var name: String
+
+    package init(_ keys: MachineKeys, _ role: Member.Role, name: String) {
+      (self.keys, self.role, self.name) = (keys, role, name)
+    }
+  }
+
+  /// Makes a vault without credentials, with this machine as its only member and writer.
+  ///
+  /// Throws `denied` if the cluster has a vault already. Nothing is changed in that case.
+  package func makeVault(
+    nameOfThisMachine name: String
+  ) async throws(StorageError) -> SharedVault.Invitation {
+    let master = try GuardedKey.random()
+    let keys = try GenerationKeys(
+      master: master, vault: newID(), generation: 1, storeID: options.random(16))
+    let member = try self.member(
+      NewMember(options.machine.keys, .writer, name: name), master, keys)
+    let roster = Roster(
+      keys, number: 1, before: .none, time: options.now(), admins: [key.publicKey],
+      members: [member]
+    ).encoded(signedBy: key, index: 0)
+    let verified = try VerifiedRoster(
+      verifying: roster, of: keys.vault, signedBy: key.publicKey)
+    let epoch = Epoch(options.random(8).reduce(0) { $0 << 8 | UInt64($1) })
+    let head = keys.encode(
+      Head(
+        sequence: 0, count: 0, epoch: epoch, sum: .zero, roster: verified.digest, before: .none,
+        time: options.now(), operation: newID(), change: .begin),
+      signedBy: options.machine, nonce: options.random(24))
+    let commit = Commit(
+      expected: Commit.ExpectedHead(generation: 1, bytes: nil),
+      puts: [
+        .roster(number: 1): roster, .head(generation: 1): head,
+        .logEntry(generation: 1, sequence: 0): head,
+      ])
+    // The first head alone does not show it: a later generation has another one.
+    let first: [[UInt8]?]
+    do throws(StorageError) { first = try await cluster.records([.roster(number: 1)]) } catch {
+      throw error.unchanged
+    }
+    guard first == [nil] else { throw .vaultExists }
+    try await settle(commit) { () throws(StorageError) in
+      let found = try await cluster.records([
+        .logEntry(generation: 1, sequence: 0), .roster(number: 1),
+      ])
+      guard found.count == 2 else { throw .wrongAnswer }
+      if found[0] == head, found[1] == roster { return true }
+      guard found == [nil, nil] else { throw .vaultExists }
+      return false
+    }
+    return SharedVault.Invitation(
+      vault: keys.vault, admin: key.publicKey, roster: 1,
+      head: HeadPoint(sequence: 0, digest: Digest(of: head)))
+  }
+
+  /// Adds a machine to the roster.
+  ///
+  /// Throws `badRequest` if the machine is a member already, and `denied` if this key may not sign
+  /// the roster, or if this machine may not change the vault.
+  ///
+  /// - Parameter note: the note beside the copy of the vault on this machine.
+  package func add(
+    _ member: NewMember, note: [UInt8]?
+  ) async throws(StorageError) -> SharedVault.Invitation {
+    var known = try KnownVault(noted: note, by: options.machine)
+    let master = try known.roster.roster.openMaster(with: options.machine).master
+    let end = options.elapsed() + options.deadline
+    for attempt in 0... {
+      do throws(StorageError) { known = try await newest(after: known) } catch {
+        throw error.unchanged
+      }
+      let before = known.roster.roster
+      guard let index = before.admins.firstIndex(of: key.publicKey) else { throw .otherAdmin }
+      guard before.member(options.machine.id)?.isWriter(at: options.now()) == true else {
+        throw .readerAdmin
+      }
+      guard before.member(member.keys.id) == nil else { throw .memberExists }
+      guard before.members.count < SharedFormat.mostMembers else { throw .tooManyMembers }
+      let members = before.members + [try self.member(member, master, known.keys)]
+      let roster = Roster(
+        known.keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
+        admins: before.admins, members: members
+      ).encoded(signedBy: key, index: UInt32(index))
+      let verified = try VerifiedRoster(verifying: roster, after: known.roster)
+      if let head = try await commit(roster, verified, after: known) {
+        return SharedVault.Invitation(
+          vault: before.vault, admin: key.publicKey, roster: verified.roster.number, head: head)
+      }
+      guard options.elapsed() < end else { break }
+      await options.backOff(before: attempt)
+    }
+    throw .othersChange
+  }
+
+  /// Commits a roster and its head; returns `nil` if another change was made instead.
+  private func commit(
+    _ roster: [UInt8], _ verified: VerifiedRoster, after known: KnownVault
+  ) async throws(StorageError) -> HeadPoint? {
+    var next = known.head.head
+    next.sequence += 1
+    (next.roster, next.before, next.change) = (verified.digest, known.head.digest, .roster)
+    (next.time, next.operation) = (options.now(), newID())
+    let generation = known.keys.generation
+    let head = known.keys.encode(next, signedBy: options.machine, nonce: options.random(24))
+    let point = try known.keys.verifyNextHead(
+      head, after: known.head, in: [known.roster, verified]
+    ).point
+    let commit = Commit(
+      expected: Commit.ExpectedHead(generation: generation, bytes: known.headRecord),
+      puts: [
+        .roster(number: verified.roster.number): roster, .head(generation: generation): head,
+        .logEntry(generation: generation, sequence: next.sequence): head,
+      ])
+    var isLost = false
+    try await settle(commit) { () throws(StorageError) in
+      var chain = HeadChain(after: known, copy: nil)
+      try await cluster.extend(&chain, to: nil)
+      if chain.contains(head) { return true }
+      isLost = chain.last.headRecord != known.headRecord
+      return isLost
+    }
+    return isLost ? nil : point
+  }
+
+  /// Sends a commit until the records show that it was made, or that it never will be.
+  ///
+  /// Sending it again does no harm, because it expects a head that exists only once.
+  ///
+  /// - Parameter isSettled: reads the records.
+  private func settle(
+    _ commit: Commit, isSettled: () async throws(StorageError) -> Bool
+  ) async throws(StorageError) {
+    let end = options.elapsed() + options.deadline
+    for attempt in 0... {
+      var problem = StorageError.noAnswer
+      do throws(StorageError) { _ = try await cluster.commit(commit) } catch {
+        if attempt == 0, error.outcome == .unchanged { throw error }
+        problem = error
+      }
+      do throws(StorageError) { if try await isSettled() { return } } catch {
+        guard error.code == .unavailable || error.code == .busy else {
+          throw error.outcome == nil ? error.withOutcome(.unknown) : error
+        }
+        problem = error
+      }
+      guard options.elapsed() < end, !Task.isCancelled else {
+        throw problem.withOutcome(.unknown)
+      }
+      await options.backOff(before: attempt)
+    }
+  }
+
+  /// Reads and verifies all changes after a known head.
+  private func newest(after known: KnownVault) async throws(StorageError) -> KnownVault {
+    let head = try await cluster.head(known.keys.generation).head
+    var chain = HeadChain(after: known, copy: nil)
+    try await cluster.extend(&chain, to: head)
+    return chain.last
+  }
+
+  private func member(
+    _ new: NewMember, _ master: GuardedKey, _ keys: GenerationKeys
+  ) throws(StorageError) -> Member {
+    try Member(
+      new.keys, new.role, name: new.name, added: options.now(), wrapping: master, of: keys,
+      nonce: options.random(24))
+  }
+
+  // An id has as many bytes as are taken.
+  private func newID() -> RecordID { RecordID(options.random(RecordID.size))! }
+}
+
+extension SharedVault {
+  /// A machine of a vault, with its name.
+  package struct Machine: Equatable, Sendable {
+    /// The id of the machine.
+    package var id: RecordID
+    /// The name.
+    package var name: String
+    /// What the machine may do.
+    package var role: Member.Role
+    /// When the machine was added.
+    package var added: Timestamp
+  }
+
+  /// Returns the machines of the vault that a note lists; does not need the cluster.
+  ///
+  /// - Parameter note: the note beside the copy of the vault on this machine.
+  package static func machines(
+    in note: [UInt8]?, of identity: MachineIdentity
+  ) throws(StorageError) -> [Machine] {
+    let known = try KnownVault(noted: note, by: identity)
+    return try known.roster.roster.members.map { member throws(StorageError) in
+      Machine(
+        id: member.keys.id, name: try known.keys.name(of: member), role: member.role,
+        added: member.added)
+    }
+  }
+}
+
+extension StorageError {
+  fileprivate static let vaultExists = refused(
+    "the cluster has a vault already", as: .denied,
+    hint: "join it; or name the socket of another cluster with --cluster")
+  fileprivate static let memberExists = refused("the machine is a member of the vault already")
+  fileprivate static let tooManyMembers = refused(
+    "the vault has \(SharedFormat.mostMembers) machines, which is the limit")
+  fileprivate static let otherAdmin = refused(
+    "this admin key is not one of this vault", as: .denied,
+    hint: "name the file with the vault's admin key")
+  fileprivate static let readerAdmin = refused(
+    "this machine may only read the vault, so it cannot add machines", as: .denied,
+    hint: "run the command on a machine that is a writer")
+  fileprivate static let othersChange = StorageError(
+    .busy, "other machines changed the vault all the time",
+    hint: "try again; nothing was changed", outcome: .unchanged)
+}
