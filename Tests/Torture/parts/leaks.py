@@ -163,7 +163,7 @@ def starts(row, context):
 
     tries = 25 if context.short else 1000
     for name, owner, mode, in_namespace in [(name, *how) for name, ways in INSTALLED.items() for how in ways]:
-        if not any(reads(25, name, 0, 0o755, in_namespace) for _ in range(20)):
+        if not any(reads(25, name, 0, 0o755, in_namespace) for _ in range(100)):
             raise RuntimeError(f"the watcher cannot read a {name} that the user can read")
         row.tries += tries
         if got := reads(tries, name, owner, mode, in_namespace):
