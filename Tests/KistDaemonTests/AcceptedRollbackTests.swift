@@ -16,6 +16,9 @@ import Testing
       try await store.credentials.save(.sample(.init(service: "a third")))
       await store.close()
       try older.write(to: URL(filePath: home.store))
+      let rekey = try await home.kistd(["rekey"], endsWith: 10).error
+      #expect(rekey.contains("it is at change 2, but kistd noted change 3"))
+      #expect(try Data(contentsOf: URL(filePath: home.store)) == older)
       let command = ["--", "/bin/true"]
       let refused = try await home.kistd(command, endsWith: 10).error
       #expect(refused.contains("run `kistd --accept-rollback -- kist unlock` once"))

@@ -91,7 +91,13 @@ import Testing
           options: options,
           open: { _ throws(StorageError) in throw .internal("never opened") },
           environment: { ["XDG_RUNTIME_DIR": directory][$0] }, logger: .kistd(level: .critical))
+        let endpoints = try Endpoints()
+        let outOfReach = [RefusedAccess.signalling, .connectingToAnAbstractSocket]
+        for access in outOfReach { #expect(access.attempt(directory, endpoints, "before") == 0) }
         try daemon.confine()
+        for access in outOfReach where kist_landlock_version() >= access.version {
+          #expect(access.attempt(directory, endpoints, "after") == access.refusal)
+        }
         func canOpen(_ path: String, _ flags: CInt) -> Bool {
           let descriptor = unsafe open(path, flags, 0o600)
           defer { close(descriptor) }

@@ -105,6 +105,21 @@ import Testing
     }
   }
 
+  /// A load reads only the first row at once, and others after the integrity check.
+  @Test func `behind a row of another credential is corrupt`() async throws {
+    try await store.fill(threeCredentials)
+    try store.meddle { database in
+      let sql = "SELECT address FROM credential WHERE sequence = 1"
+      let first = try #require(try Int64.fetchOne(database, sql: sql))
+      for (address, sequence) in [(first + 1, 1), (first, 2)] {
+        try database.execute(
+          sql: "UPDATE credential SET address = ? WHERE sequence = ?",
+          arguments: [address, sequence])
+      }
+    }
+    try await store.expectDamage(readable: 1)
+  }
+
   @Test func `a row of another store is corrupt`() async throws {
     try await store.fill(threeCredentials)
     let other = try TestStore()

@@ -187,7 +187,21 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       }()
       for await _ in begun { break }
       reopen()
-      _ = await manager.statuses(1)
+      let isReopened = await withTaskGroup(of: Bool.self) { group in
+        group.addTask { await manager.statuses(1).count == 1 }
+        group.addTask {
+          try? await Task.sleep(for: .seconds(60))
+          return false
+        }
+        defer { group.cancelAll() }
+        return await group.next() ?? false
+      }
+      #expect(isReopened)
+      // The reopening waits for the answer then, and so would everything else here.
+      guard isReopened else {
+        release.yield()
+        return
+      }
       let found = try await UserStorage.remote(socketPath: socket).findAll()
       #expect(found.isEmpty)
       #expect(isAnswered.withLock(\.self) == false)
