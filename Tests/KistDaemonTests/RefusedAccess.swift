@@ -17,6 +17,8 @@ enum RefusedAccess: String, CaseIterable, Codable {
   /// The version of Landlock that knows of it.
   var version: CInt {
     switch self {
+    // The first version refuses it with another error.
+    case .movingOut: 2
     case .truncating: 3
     case .connectingToTCP, .bindingToTCP: 4
     case .commandingADevice: 5
@@ -28,7 +30,7 @@ enum RefusedAccess: String, CaseIterable, Codable {
   /// The error of the refusal.
   var refusal: CInt {
     switch self {
-    case .movingOut, .linkingIn: EXDEV
+    case .linkingIn: EXDEV
     case .connectingToAnAbstractSocket, .signalling: EPERM
     default: EACCES
     }

@@ -190,7 +190,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       let isReopened = await withTaskGroup(of: Bool.self) { group in
         group.addTask { await manager.statuses(1).count == 1 }
         group.addTask {
-          try? await Task.sleep(for: .seconds(60))
+          try? await Task.sleep(for: .seconds(20))
           return false
         }
         defer { group.cancelAll() }
