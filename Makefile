@@ -50,7 +50,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
+.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -75,6 +75,29 @@ release: deps-build ## Build kistd, kist and kist-secret-service for use
 	@install -s -D -m 755 -t $(BIN) .build-release/dynamic/release/kistd .build-release/static/release/kist \
 	  .build-release/dynamic/release/kist-secret-service
 	@$(MAKE) --no-print-directory $(addprefix $(SHARE)/,$(SHARED))
+
+# gRPC compiles for ten minutes, so only the builds of kist-etcd have the trait Etcd, in directories of their own.
+ETCD := --traits Etcd --product kist-etcd
+etcd: deps-build ## Build kist-etcd for debugging
+	$(BUILD) $(ETCD) $(CHECKED) --scratch-path .build-etcd
+
+release-etcd: deps-build ## Build kist-etcd for use
+	@mkdir -p $(LIBSTDCXX)
+	@-ln -sf "$$("$$(dirname "$$(command -v $(SWIFT))")/clang" -print-file-name=libstdc++.a)" $(LIBSTDCXX)
+	$(BUILD) $(filter-out --scratch-path .build-release/dynamic,$(DYNAMIC)) $(ETCD) --scratch-path .build-release/etcd
+	@install -s -D -m 755 -t $(BIN) .build-release/etcd/release/kist-etcd
+	@$(MAKE) --no-print-directory $(SHARE)/man/man8/kist-etcd.8
+
+etcd-protocol: ## Generate the Swift code for the calls of etcd
+	@scripts/install-packages protobuf-compiler
+	SWIFT=$(SWIFT) scripts/etcd-protocol
+
+# On a machine with systemd, the package etcd-server also starts a node on loopback, which the tests do not use.
+ETCD_PROGRAMS := etcd-client etcd-server openssl
+test-cluster: etcd ## Test kist-etcd with real nodes of etcd on loopback
+	@scripts/install-packages $(ETCD_PROGRAMS)
+	KIST_ETCD=$(CURDIR)/.build-etcd/debug/kist-etcd PYTHONDONTWRITEBYTECODE=1 \
+	  /usr/bin/python3 -m unittest discover -v -s Tests/Cluster
 
 test: deps build ## Run the tests that take less than five minutes
 	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
@@ -204,7 +227,7 @@ $(BIN)/kistd $(BIN)/kist $(BIN)/kist-secret-service &: $(shell find Package.swif
 	$(MAKE_COMMAND) release
 
 .DELETE_ON_ERROR:
-$(addprefix $(SHARE)/,$(PAGES)): scripts/man-page $(wildcard docs/*.md) Sources/KistCore/Values/KistVersion.swift
+$(addprefix $(SHARE)/,$(PAGES) man/man8/kist-etcd.8): scripts/man-page $(wildcard docs/*.md) Sources/KistCore/Values/KistVersion.swift
 	@mkdir -p $(@D)
 	@scripts/man-page $(basename $(@F)) > $@
 
@@ -241,15 +264,26 @@ install: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Install ki
 	@echo "for programs other than kist, and for units: systemctl --user enable --now $(SOCKETS)"
 	@case ":$$PATH:" in (*:'$(PREFIX)/bin':*) ;; (*) echo 'put it into PATH: export PATH="$(PREFIX)/bin:$$PATH"' ;; esac
 
+install-etcd: release-etcd ## Install kist-etcd, its unit and its manual page under PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(UNITS) $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m $(PROGRAM_MODE) $(BIN)/kist-etcd $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(SHARE)/man/man8/kist-etcd.8 $(DESTDIR)$(PREFIX)/share/man/man8
+	sed 's|/usr/bin/kist-etcd|$(PREFIX)/bin/kist-etcd|' systemd/kist-etcd.service > $(DESTDIR)$(UNITS)/kist-etcd.service
+
 uninstall: ## Stop the service, and remove the programs and units, never the data
 	@-[ -n "$(DESTDIR)" ] || { systemctl --user disable --now $(SOCKETS) && systemctl --user stop kistd.service; } 2>/dev/null
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist kist-secret-service $(HELPERS))
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(COMPLETION_LINKS) $(patsubst %,man/man1/%.1,$(HELPERS)))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,kistd kist kist-secret-service kist-etcd $(HELPERS))
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/share/,$(SHARED) $(COMPLETION_LINKS) $(patsubst %,man/man1/%.1,$(HELPERS)) man/man8/kist-etcd.8)
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/kist
 	rm -f $(addprefix $(DESTDIR)$(UNITS)/,$(notdir $(wildcard systemd/*)))
 	@-[ -n "$(DESTDIR)" ] || systemctl --user daemon-reload 2>/dev/null
 	@echo "removed; the data is where it was. Each other user who had enabled it stops it with:" \
 	  "systemctl --user disable --now $(SOCKETS); systemctl --user stop kistd.service"
+
+AT ?=
+demo-cluster: ## Run three nodes of etcd with certificates on loopback, in the directory AT
+	@scripts/install-packages $(ETCD_PROGRAMS)
+	@scripts/demo-cluster "$(AT)"
 
 deb: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Make the Debian package .build-release/kist_*.deb
 	@scripts/install-packages debhelper
@@ -296,4 +330,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 clean: ## Remove all build directories
-	rm -rf .build .build-asan .build-fuzz .build-release .build-tsan Examples/.build
+	rm -rf .build .build-asan .build-etcd .build-fuzz .build-release .build-tsan Examples/.build

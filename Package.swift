@@ -8,6 +8,7 @@ let package = Package(
     .executable(name: "kist", targets: ["kist"]),
     .executable(name: "kistd", targets: ["kistd"]),
     .executable(name: "kist-secret-service", targets: ["kist-secret-service"]),
+    .executable(name: "kist-etcd", targets: ["kist-etcd"]),
     .library(name: "KistClient", targets: ["KistClient"]),
     .library(name: "KistTesting", targets: ["KistTesting"]),
   ],
@@ -18,13 +19,21 @@ let package = Package(
     .trait(
       name: "SecretService",
       description: "Serves the Secret Service; needs libsystemd and libgcrypt."),
+    .trait(
+      name: "Etcd",
+      description: "Keeps shared vaults in etcd; needs gRPC, which compiles for ten minutes."),
     .default(enabledTraits: ["Libsecret", "SecretService"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
     .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
   ],
   targets: [
@@ -125,6 +134,38 @@ let package = Package(
         "CWiping",
         .target(name: "KistSecretServiceProgram", condition: .when(traits: ["SecretService"])),
       ]),
+
+    // MARK: - etcd
+
+    .target(
+      name: "KistEtcd",
+      dependencies: [
+        "CLinux",
+        "KistClient",
+        "KistCluster",
+        "KistClusterSocket",
+        "KistCore",
+        "KistServer",
+        "KistSystem",
+        "KistWire",
+        .product(
+          name: "ArgumentParser", package: "swift-argument-parser",
+          condition: .when(traits: ["Etcd"])),
+        .product(name: "GRPCCore", package: "grpc-swift-2", condition: .when(traits: ["Etcd"])),
+        .product(
+          name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport",
+          condition: .when(traits: ["Etcd"])),
+        .product(
+          name: "GRPCProtobuf", package: "grpc-swift-protobuf", condition: .when(traits: ["Etcd"])),
+        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Etcd"])),
+        .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Etcd"])),
+        .product(
+          name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Etcd"])),
+      ],
+      exclude: ["Generated/rpc.proto"]),
+    .executableTarget(
+      name: "kist-etcd",
+      dependencies: [.target(name: "KistEtcd", condition: .when(traits: ["Etcd"]))]),
 
     // MARK: - Programs
 

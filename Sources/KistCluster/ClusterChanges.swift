@@ -12,7 +12,7 @@ package struct ChangesRequest: Hashable, Sendable {
   }
 
   /// Returns whether the caller asked for changes of this record.
-  func matches(_ name: RecordName) -> Bool {
+  package func matches(_ name: RecordName) -> Bool {
     if case .roster = name { true } else { name.generation == generation }
   }
 }

@@ -6,6 +6,9 @@ struct SourceFile {
   let name: String
   let lines: [Substring]
 
+  /// Whether a plugin of protoc wrote the file.
+  var isGenerated: Bool { name.hasSuffix(".pb.swift") || name.hasSuffix(".grpc.swift") }
+
   /// The modules that the file imports.
   var imports: [String] {
     lines.compactMap { line in

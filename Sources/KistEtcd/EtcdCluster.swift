@@ -1,0 +1,103 @@
+#if Etcd
+  internal import GRPCCore
+  internal import KistCluster
+  internal import KistCore
+  internal import SwiftProtobuf
+
+  /// The records of a vault in etcd, as the functions of a `Cluster`.
+  struct EtcdCluster: Sendable {
+    private typealias KV = Etcdserverpb_KV.Method
+
+    /// The numbers of rows to request, until the rows fit into a reply of gRPC.
+    ///
+    /// A row has about 300 bytes, and at most 1 MiB.
+    private static let pageSizes: [Int64] = [1024, 64, 6, 1]
+
+    let nodes: Nodes
+    let keys: Keys
+
+    var cluster: Cluster {
+      Cluster(
+        head: { generation throws(StorageError) in try await head(generation) },
+        list: { request throws(StorageError) in try await list(request) },
+        records: { names throws(StorageError) in try await records(names) },
+        commit: { commit throws(StorageError) in try await make(commit) },
+        changes: { request throws(StorageError) in
+          try await watch(request, keys: keys, nodes: nodes)
+        }
+      ).enforcingLimits()
+    }
+
+    private func head(_ generation: UInt32) async throws(StorageError) -> HeadReading {
+      var request = Etcdserverpb_RangeRequest()
+      request.key = keys.key(of: .head(generation: generation))
+      let reply = try await range(request)
+      return HeadReading(
+        head: reply.kvs.first.map { Array($0.value) },
+        position: ClusterPosition(revision: reply.header.revision))
+    }
+
+    private func list(_ list: ListRequest) async throws(StorageError) -> ListReply {
+      var request = Etcdserverpb_RangeRequest()
+      (request.key, request.rangeEnd) = keys.rows(list)
+      if let position = list.position {
+        // Revision 0 would be the latest one. etcd's first revision is 1.
+        guard let revision = position.revision, revision > 0 else { return .compacted }
+        request.revision = revision
+      }
+      for size in Self.pageSizes {
+        request.limit = size
+        let reply: Etcdserverpb_RangeResponse
+        do throws(CallFailure) { reply = try await nodes.read(KV.Range.descriptor, request) } catch
+        {
+          if error.isCompacted { return .compacted }
+          if error.isTooLarge, size > 1 { continue }
+          throw error.error
+        }
+        let rows = reply.kvs.compactMap { pair -> ListPage.Row? in
+          guard case .row(_, let key) = keys.name(of: pair.key) else { return nil }
+          return ListPage.Row(key: key, bytes: Array(pair.value))
+        }
+        return .page(
+          ListPage(
+            rows: rows, isLast: !reply.more,
+            position: list.position ?? ClusterPosition(revision: reply.header.revision)))
+      }
+      throw .refused("a row exceeds what etcd can answer", as: .tooLarge)
+    }
+
+    private func records(_ names: [RecordName]) async throws(StorageError) -> [[UInt8]?] {
+      let reply: Etcdserverpb_TxnResponse
+      do throws(CallFailure) {
+        reply = try await nodes.read(
+          KV.Txn.descriptor, Etcdserverpb_TxnRequest(reading: names, keys))
+      } catch { throw error.error }
+      guard reply.responses.count == names.count else {
+        throw StorageError(.unavailable, "etcd answered with another number of records")
+      }
+      let records = reply.responses.map { $0.responseRange.kvs.first.map { Array($0.value) } }
+      let size = records.reduce(0) { $0 + ($1?.count ?? 0) }
+      guard size <= Commit.mostBytes else {
+        throw .tooLarge("the answer with all records", limit: Commit.mostBytes, size: size)
+      }
+      return records
+    }
+
+    private func make(_ commit: Commit) async throws(StorageError) -> CommitReply {
+      do throws(CallFailure) {
+        let reply: Etcdserverpb_TxnResponse = try await nodes.change(
+          KV.Txn.descriptor, Etcdserverpb_TxnRequest(commit, keys))
+        guard reply.succeeded else { return .headDiffers }
+        return .committed(ClusterPosition(revision: reply.header.revision))
+      } catch { throw error.ofCommit }
+    }
+
+    private func range(
+      _ request: Etcdserverpb_RangeRequest
+    ) async throws(StorageError) -> Etcdserverpb_RangeResponse {
+      do throws(CallFailure) { return try await nodes.read(KV.Range.descriptor, request) } catch {
+        throw error.error
+      }
+    }
+  }
+#endif

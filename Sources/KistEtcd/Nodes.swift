@@ -1,0 +1,190 @@
+#if Etcd
+  internal import GRPCCore
+  internal import KistCluster
+  internal import KistCore
+  internal import SwiftProtobuf
+  private import Synchronization
+
+  /// The nodes of a cluster, of which one is in use at a time.
+  ///
+  /// After a failure, the next call uses the next node.
+  final class Nodes: Sendable {
+    /// The time for a call, with all its attempts.
+    ///
+    /// It is shorter than the time that kistd waits, so that kistd receives the error.
+    static let deadline = Duration.milliseconds(2800)
+    /// The time for an attempt at one node of several.
+    static let attempt = Duration.milliseconds(1200)
+    /// The time between two attempts.
+    static let pause = Duration.milliseconds(50)
+
+    private struct State {
+      /// The index of the node in use.
+      var index = 0
+      var client: NodeClient?
+    }
+
+    private let addresses: [NodeAddress]
+    private let files: CertificateFiles
+    private let state = Mutex(State())
+
+    init(_ addresses: [NodeAddress], _ files: CertificateFiles) {
+      (self.addresses, self.files) = (addresses, files)
+    }
+
+    /// Sends a request that changes nothing, to further nodes if one fails.
+    func read<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ request: Request
+    ) async throws(CallFailure) -> Reply {
+      try await call(method, request, repeats: true)
+    }
+
+    /// Sends a request that may change records.
+    ///
+    /// It is sent to a further node only if the one before cannot have received it.
+    func change<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ request: Request
+    ) async throws(CallFailure) -> Reply {
+      try await call(method, request, repeats: false)
+    }
+
+    private func call<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
+      _ method: MethodDescriptor, _ request: Request, repeats: Bool
+    ) async throws(CallFailure) -> Reply {
+      let clock = ContinuousClock()
+      let end = clock.now + Self.deadline
+      while true {
+        let client = try client()
+        let wasSent = Flag()
+        let rest = clock.now.duration(to: end)
+        let limit = addresses.count > 1 ? min(rest, Self.attempt) : rest
+        let failure: CallFailure
+        do {
+          return try await within(limit, thenIfSet: wasSent, repeats ? limit : rest) {
+            try await client.call(method, request, wasSent: wasSent)
+          }
+        } catch { failure = CallFailure(error, wasSent: wasSent.isSet) }
+        guard failure.concernsNode, !Task.isCancelled else { throw failure }
+        advance(from: client)
+        guard repeats || !failure.mayBeMade, clock.now + Self.pause < end else { throw failure }
+        // All nodes refuse requests until a leader is elected.
+        try? await Task.sleep(for: Self.pause)
+      }
+    }
+
+    /// Asks each node for its version; `nil` for a node that does not answer.
+    func versions() async -> [(NodeAddress, String?)] {
+      var versions: [(NodeAddress, String?)] = []
+      for address in addresses {
+        let reply: Etcdserverpb_StatusResponse? = try? await within(
+          Self.deadline, thenIfSet: Flag(), Self.deadline
+        ) { [files] in
+          try await NodeClient(address, files).call(
+            Etcdserverpb_Maintenance.Method.Status.descriptor, Etcdserverpb_StatusRequest(),
+            wasSent: Flag())
+        }
+        versions.append((address, reply?.version))
+      }
+      return versions
+    }
+
+    /// Returns the client of the node in use.
+    func client() throws(CallFailure) -> NodeClient {
+      do {
+        return try state.withLock { state in
+          if let client = state.client { return client }
+          let client = try NodeClient(addresses[state.index], files)
+          state.client = client
+          return client
+        }
+      } catch { throw CallFailure(error, wasSent: false) }
+    }
+
+    /// Abandons a client, and uses the next node from now on.
+    func advance(from client: NodeClient) {
+      state.withLock { state in
+        guard state.client === client else { return }
+        state.client = nil
+        state.index = (state.index + 1) % addresses.count
+      }
+      client.abandon()
+    }
+
+    /// Connects again at the next call, with the certificates that the files contain then.
+    func reconnect() {
+      state.withLock { state in
+        let client = state.client
+        state.client = nil
+        return client
+      }?.abandon()
+    }
+  }
+
+  /// Runs a function for a limited time, and does not wait for its end after that.
+  ///
+  /// - Parameters:
+  ///   - flag: If it is set when the limit is reached, the other limit applies.
+  ///   - limitIfSet: The other limit, which also counts from the start.
+  func within<Value: Sendable>(
+    _ limit: Duration, thenIfSet flag: Flag, _ limitIfSet: Duration,
+    _ run: @escaping @Sendable () async throws -> Value
+  ) async throws -> Value {
+    let result = OneResult<Value>()
+    let work = Task {
+      do { result.set(.success(try await run())) } catch { result.set(.failure(error)) }
+    }
+    let timer = Task {
+      try await Task.sleep(for: limit)
+      if flag.isSet, limitIfSet > limit { try await Task.sleep(for: limitIfSet - limit) }
+      result.set(.failure(DeadlineExceeded()))
+    }
+    defer {
+      work.cancel()
+      timer.cancel()
+    }
+    return try await withTaskCancellationHandler {
+      try await result.wait()
+    } onCancel: {
+      result.set(.failure(CancellationError()))
+    }
+  }
+
+  private struct DeadlineExceeded: Error {}
+
+  /// A result that is set once; later values are ignored.
+  final class OneResult<Value: Sendable>: Sendable {
+    private enum State {
+      case empty
+      case waiting(CheckedContinuation<Value, any Error>)
+      case set(Result<Value, any Error>)
+    }
+
+    private let state = Mutex(State.empty)
+
+    func set(_ result: Result<Value, any Error>) {
+      let continuation = state.withLock { state -> CheckedContinuation<Value, any Error>? in
+        switch state {
+        case .set: return nil
+        case .empty:
+          state = .set(result)
+          return nil
+        case .waiting(let continuation):
+          state = .set(result)
+          return continuation
+        }
+      }
+      continuation?.resume(with: result)
+    }
+
+    func wait() async throws -> Value {
+      try await withCheckedThrowingContinuation { continuation in
+        let result = state.withLock { state -> Result<Value, any Error>? in
+          if case .set(let result) = state { return result }
+          state = .waiting(continuation)
+          return nil
+        }
+        if let result { continuation.resume(with: result) }
+      }
+    }
+  }
+#endif

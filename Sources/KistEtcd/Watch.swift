@@ -1,0 +1,99 @@
+#if Etcd
+  internal import GRPCCore
+  internal import KistCluster
+  internal import KistCore
+  internal import SwiftProtobuf
+
+  /// Begins to report the commits of a vault.
+  ///
+  /// One watch of etcd covers all keys of the vault, because two watches would report the writes of
+  /// one commit at different times. The events of other generations are dropped here.
+  func watch(
+    _ request: ChangesRequest, keys: Keys, nodes: Nodes
+  ) async throws(StorageError) -> ClusterChanges {
+    let clock = ContinuousClock()
+    let end = clock.now + Nodes.deadline
+    while true {
+      do throws(StorageError) {
+        return try await beginWatch(request, keys: keys, nodes: nodes)
+      } catch {
+        guard error.code == .unavailable, clock.now + Nodes.pause < end, !Task.isCancelled else {
+          throw error
+        }
+        try? await Task.sleep(for: Nodes.pause)
+      }
+    }
+  }
+
+  /// Begins a watch at the node in use; after a failure, the next node is in use.
+  private func beginWatch(
+    _ request: ChangesRequest, keys: Keys, nodes: Nodes
+  ) async throws(StorageError) -> ClusterChanges {
+    guard let after = request.after.revision else {
+      throw .refused("the position is not one of etcd's")
+    }
+    var create = Etcdserverpb_WatchRequest()
+    create.createRequest.startRevision = after + 1
+    create.createRequest.fragment = true
+    (create.createRequest.key, create.createRequest.rangeEnd) = keys.all
+
+    let client: NodeClient
+    do throws(CallFailure) { client = try nodes.client() } catch { throw error.error }
+    let begun = OneResult<Void>()
+    let (events, eventsEnd) = AsyncThrowingStream.makeStream(of: ClusterEvent.self)
+    let (permits, permitsEnd) = AsyncStream.makeStream(of: Void.self)
+    let work = Task { [create] in
+      let assembler = CommitAssembler(keys: keys, request: request)
+      do {
+        try await client.stream(Etcdserverpb_Watch.Method.Watch.descriptor, create) {
+          (response: Etcdserverpb_WatchResponse) in
+          begun.set(.success(()))
+          let ready = try assembler.add(response)
+          for event in ready { eventsEnd.yield(event) }
+          // The next reply is read when the caller has taken these events.
+          for _ in ready {
+            for await _ in permits { break }
+          }
+          if response.canceled { throw CancellationError() }
+        }
+        throw RPCError(code: .unavailable, message: "the watch ended")
+      } catch {
+        if assembler.isCompacted { eventsEnd.finish() }
+        let failure = CallFailure(error, wasSent: true)
+        if failure.concernsNode, !assembler.isCompacted { nodes.advance(from: client) }
+        begun.set(.failure(failure))
+        eventsEnd.finish(throwing: failure.error)
+      }
+    }
+    eventsEnd.onTermination = { _ in
+      permitsEnd.finish()
+      work.cancel()
+    }
+    do {
+      try await within(Nodes.attempt, thenIfSet: Flag(), .zero) { try await begun.wait() }
+    } catch {
+      work.cancel()
+      nodes.advance(from: client)
+      throw CallFailure.asStorageError(error)
+    }
+    return ClusterChanges { () throws(StorageError) in
+      do {
+        var iterator = events.makeAsyncIterator()
+        let event = try await iterator.next()
+        permitsEnd.yield()
+        return event
+      } catch { throw CallFailure.asStorageError(error) }
+    }
+  }
+
+  extension CallFailure {
+    /// Returns the error to answer for any error of this module.
+    fileprivate static func asStorageError(_ error: any Error) -> StorageError {
+      switch error {
+      case let error as StorageError: error
+      case let error as CallFailure: error.error
+      default: CallFailure(error, wasSent: true).error
+      }
+    }
+  }
+#endif

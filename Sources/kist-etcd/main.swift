@@ -1,0 +1,5 @@
+#if Etcd
+  import KistEtcd
+
+  startEtcdAdapter()
+#endif

@@ -1,0 +1,308 @@
+"""kist-etcd with real nodes of etcd: what docs/cluster-protocol.md promises. Run with `make test-cluster`.
+
+KIST_ETCD names the program. All servers listen on loopback.
+"""
+
+import base64
+import concurrent.futures
+import json
+import os
+import shutil
+import signal
+import tempfile
+import time
+import unittest
+
+from etcd_nodes import (PREFIX, Adapter, Nodes, change, encoded, make_certificate, openssl, require_programs, row)
+
+PROGRAM = os.path.abspath(os.environ["KIST_ETCD"])
+
+
+class ClusterTest(unittest.TestCase):
+    count, options = 1, ()
+
+    @classmethod
+    def setUpClass(cls):
+        require_programs()
+
+    def setUp(self):
+        self.directory = tempfile.mkdtemp(prefix="kist-etcd-")
+        self.addCleanup(shutil.rmtree, self.directory)
+        self.nodes = Nodes(self.directory, self.count, self.options)
+        self.addCleanup(self.nodes.stop)
+        self.adapter = Adapter(PROGRAM, self.nodes)
+        self.addCleanup(self.adapter.stop)
+
+    def commit(self, *arguments, **options):
+        reply = self.adapter.call(**change(*arguments, **options))
+        self.assertIs(reply.get("committed"), True, reply)
+        return reply["position"]
+
+    def head(self, generation=1):
+        return self.adapter.call(op="head", generation=generation)
+
+    def put(self, *names, data=b"x", deletes=()):
+        reply = self.adapter.call(op="commit", puts=dict.fromkeys(names, encoded(data)), deletes=list(deletes))
+        self.assertIs(reply.get("committed"), True, reply)
+        return reply["position"]
+
+    def watch(self, generation, after):
+        connection, lines, reply = self.adapter.changes(generation, after)
+        self.addCleanup(connection.close)
+        self.addCleanup(lines.close)
+        self.assertEqual(reply, {"ok": True})
+        return lambda: json.loads(lines.readline())
+
+
+class OneNode(ClusterTest):
+    def test_a_commit_is_made_if_the_head_is_the_expected_one(self):
+        self.assertIsNone(self.head()["head"])
+        position = self.commit(1, None, {row(7): encoded(b"row")})
+        self.assertEqual(self.head(), {"ok": True, "head": encoded(b"head 1"), "position": position})
+        names = [row(7), "roster/0000000000000001", "00000001/log/0000000000000001"]
+        reply = self.adapter.call(op="records", names=names)
+        self.assertEqual(reply["records"], [encoded(b"row"), None, encoded(b"head 1")])
+        for wrong in [None, encoded(b"head 0"), encoded(b"head 1\0")]:
+            reply = self.adapter.call(**change(2, wrong, {row(8): encoded(b"x")}, [row(7)]))
+            self.assertEqual(reply, {"ok": True, "committed": False})
+        self.assertEqual(self.head()["head"], encoded(b"head 1"))
+        self.assertEqual(self.adapter.call(op="records", names=[row(7), row(8)])["records"], [encoded(b"row"), None])
+
+    def test_a_commit_can_move_to_another_generation(self):
+        self.commit(1, None)
+        move = {"op": "commit", "expected": {"generation": 1, "head": encoded(b"head 1")},
+                "puts": {"00000002/head": encoded(b"head 2"), "roster/0000000000000001": encoded(b"r")},
+                "deletes": ["00000001/head"]}
+        self.assertIs(self.adapter.call(**move)["committed"], True)
+        self.assertIs(self.adapter.call(**move)["committed"], False)
+        self.assertIs(self.adapter.call(**change(2, encoded(b"head 1")))["committed"], False)
+        self.assertEqual(self.head(2)["head"], encoded(b"head 2"))
+
+    def test_one_of_many_commits_with_the_same_head_is_made(self):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for start in range(0, 200, 8):
+                before = self.head()["head"]
+                replies = list(pool.map(
+                    lambda number: self.adapter.call(**change(number, before)), range(start + 1, start + 9)))
+                self.assertEqual(sum(reply["committed"] for reply in replies), 1)
+
+    def test_limits_are_those_of_the_protocol(self):
+        self.put(*[row(first) for first in range(128)], data=bytes(8192))
+        self.put(row(1), data=bytes(1 << 20))
+        reply = self.adapter.call(op="commit", puts={row(9, 9): encoded(bytes((1 << 20) + 1))}, deletes=[])
+        self.assertEqual((reply["error"]["code"], reply["error"]["outcome"]), ("tooLarge", "unchanged"))
+        self.assertEqual(self.adapter.call(op="records", names=[row(9, 9)])["records"], [None])
+        self.put(row(2, 2), data=bytes(1))
+        reply = self.adapter.call(op="records", names=[row(1), row(2, 2)])
+        self.assertEqual(reply["error"]["code"], "tooLarge")
+        for first in range(2, 8):
+            self.put(row(first), data=bytes(1 << 20))
+        # Above the 4 MiB of a message of gRPC.
+        reply = self.adapter.call(op="records", names=[row(first) for first in range(1, 8)])
+        self.assertEqual(reply["error"]["code"], "tooLarge")
+
+    def test_a_list_goes_on_page_by_page_at_one_position(self):
+        names = [row(7, last) for last in range(1, 7)]
+        for name in names:
+            self.put(name, data=bytes(900 << 10))
+        self.put(row(6), row(8), row(7, 3, generation=2))
+        keys, request = [], {"op": "list", "generation": 1, "firstByte": 7}
+        while True:
+            reply = self.adapter.call(**request)
+            keys += [found["key"] for found in reply["rows"]]
+            if reply["isLast"]:
+                break
+            request |= {"after": keys[-1], "position": reply["position"]}
+            # A later change is not in the pages that follow.
+            self.put(row(7, 9), deletes=[row(7, 6)])
+        self.assertEqual([f"00000001/row/{key}" for key in keys], names)
+        for first in [0, 255]:
+            self.put(row(first, first))
+            reply = self.adapter.call(op="list", generation=1, firstByte=first)
+            self.assertEqual([found["key"] for found in reply["rows"]], [row(first, first)[13:]])
+
+    def test_changes_are_each_commit_once_with_all_its_writes(self):
+        start = self.head()["position"]
+        positions = [self.commit(1, None, {row(7): encoded(b"1")}),
+                     self.commit(2, encoded(b"head 1"), (), [row(7), row(8)])]
+        event = self.watch(1, start)
+        first, second = event(), event()
+        self.assertEqual([first["position"], second["position"]], positions)
+        self.assertEqual(len(first["puts"]), 3)
+        # The deletion of an absent record is not a write.
+        self.assertEqual(second["deletes"], [row(7)])
+        self.assertEqual(self.watch(1, positions[0])(), second)
+
+    def test_changes_are_those_of_one_generation_and_of_the_rosters(self):
+        event = self.watch(1, self.head()["position"])
+        for name in [row(1), "roster/0000000000000001", row(1, generation=2), "seen/" + "00" * 16, row(2)]:
+            self.put(name)
+        self.put(row(3), row(3, generation=2))
+        names = [list(event()["puts"]) for _ in range(4)]
+        self.assertEqual(names, [[row(1)], ["roster/0000000000000001"], [row(2)], [row(3)]])
+
+    def test_changes_that_catch_up_have_no_gaps_with_large_commits(self):
+        start = self.head()["position"]
+        # Each commit of 1 MiB in 8 records is more than half a fragment of etcd.
+        for number in range(8):
+            self.put(*[row(number, last) for last in range(8)], data=bytes([number]) * (128 << 10))
+        event = self.watch(1, start)
+        for number in range(8):
+            puts = event()["puts"]
+            self.assertEqual(sorted(puts), [row(number, last) for last in range(8)])
+            self.assertTrue(all(base64.b64decode(data)[0] == number for data in puts.values()))
+
+    def test_compacted_history_is_reported(self):
+        first = self.put(row(7, 1))
+        second = self.put(row(7, 2))
+        self.put(row(7, 3))
+        self.nodes.etcdctl("compaction", second)
+        self.assertEqual(self.watch(1, "0")(), {"event": "compacted"})
+        reply = self.adapter.call(op="list", generation=1, firstByte=7, position=first)
+        self.assertEqual(reply, {"ok": True, "compacted": True})
+        self.assertEqual(
+            len(self.adapter.call(op="list", generation=1, firstByte=7, position=second)["rows"]), 2)
+        self.assertEqual(list(self.watch(1, second)()["puts"]), [row(7, 3)])
+
+    def test_keys_of_others_are_not_seen(self):
+        event = self.watch(1, self.head()["position"])
+        for key in ["other", PREFIX + "other", PREFIX[:-1] + "0", PREFIX + "00000001/row/07"]:
+            self.nodes.etcdctl("put", key, "x")
+        self.put(row(7))
+        self.assertEqual(list(event()["puts"]), [row(7)])
+        self.assertEqual(len(self.adapter.call(op="list", generation=1, firstByte=7)["rows"]), 1)
+
+    def test_a_node_that_is_killed_is_unavailable_and_comes_back(self):
+        self.commit(1, None)
+        event = self.watch(1, self.head()["position"])
+        self.nodes.kill(0)
+        self.assertEqual(event()["error"]["code"], "unavailable")
+        reply = self.adapter.call(**change(2, encoded(b"head 1")))
+        # Without a connection, nothing can have been sent.
+        self.assertEqual((reply["error"]["code"], reply["error"]["outcome"]), ("unavailable", "unchanged"))
+        self.nodes.start(0)
+        self.wait_for_head(encoded(b"head 1"))
+        self.commit(2, encoded(b"head 1"))
+
+    def test_a_node_that_is_paused_is_unavailable_within_3_seconds(self):
+        self.commit(1, None)
+        self.nodes.kill(0, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            reply = self.adapter.call(**change(2, encoded(b"head 1")))
+            self.assertEqual((reply["error"]["code"], reply["error"]["outcome"]), ("unavailable", "unknown"))
+            self.assertLess(time.monotonic() - start, 6)
+        finally:
+            self.nodes.kill(0, signal.SIGCONT)
+        self.wait_for_head(encoded(b"head 1"), encoded(b"head 2"))
+
+    def wait_for_head(self, *heads):
+        deadline = time.monotonic() + 30
+        while self.head().get("head", "") not in heads:
+            self.assertLess(time.monotonic(), deadline, self.head())
+            time.sleep(0.2)
+
+    def test_a_replaced_certificate_is_used_and_one_near_its_end_is_reported(self):
+        make_certificate(self.nodes.certificates, "client", days=5)
+        deadline = time.monotonic() + 30
+        while "ends in" not in self.adapter.log_text():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.5)
+        self.commit(1, None)
+
+    def test_known_faults_of_the_version_are_logged(self):
+        deadline = time.monotonic() + 15
+        while "with known faults" not in self.adapter.log_text():
+            self.assertLess(time.monotonic(), deadline, self.adapter.log_text())
+            time.sleep(0.2)
+
+    def test_a_client_with_a_certificate_of_another_authority_gets_nothing(self):
+        directory = self.directory + "/other"
+        os.makedirs(directory)
+        openssl(directory, "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                "-keyout", "client.key", "-out", "client.crt", "-days", "5", "-subj", "/CN=other")
+        self.commit(1, None)
+        for name in ["client.key", "client.crt"]:
+            os.replace(f"{directory}/{name}", f"{self.nodes.certificates}/{name}")
+        self.adapter.stop()
+        self.adapter = Adapter(PROGRAM, self.nodes)
+        self.addCleanup(self.adapter.stop)
+        self.assertEqual(self.head()["error"]["code"], "unavailable")
+
+    def test_a_second_adapter_at_the_same_socket_ends(self):
+        with self.assertRaisesRegex(RuntimeError, "another kist-etcd"):
+            second = Adapter.__new__(Adapter)
+            path = self.adapter.path
+            os.rename(path, path + ".kept")
+            try:
+                second.__init__(PROGRAM, self.nodes)
+            finally:
+                os.rename(path + ".kept", path)
+
+
+class SmallQuota(ClusterTest):
+    options = ("--quota-backend-bytes", str(16 << 20))
+
+    def test_a_full_database_is_full_and_changes_nothing(self):
+        for number in range(40):
+            reply = self.adapter.call(
+                op="commit", puts={row(1, number): encoded(os.urandom(1 << 20))}, deletes=[])
+            if not reply["ok"]:
+                break
+        self.assertEqual((reply["error"]["code"], reply["error"]["outcome"]), ("full", "unchanged"))
+        self.assertEqual(self.adapter.call(op="records", names=[row(1, number)])["records"], [None])
+        self.assertTrue(self.head()["ok"])
+
+
+class ThreeNodes(ClusterTest):
+    count = 3
+
+    def test_commits_go_on_after_the_leader_is_killed_and_none_is_lost(self):
+        self.adapter.stop()
+        leader = self.nodes.leader()
+        # The adapter uses the leader first.
+        order = [leader] + [index for index in range(3) if index != leader]
+        self.adapter = Adapter(PROGRAM, self.nodes, order)
+        self.addCleanup(self.adapter.stop)
+        start = self.head()["position"]
+        self.commit(1, None)
+        self.nodes.kill(leader)
+        sequence, longest, last = 1, 0, time.monotonic()
+        deadline = time.monotonic() + 60
+        while sequence < 30 and time.monotonic() < deadline:
+            current = self.head().get("head")
+            if current is None:
+                continue
+            sequence = int(base64.b64decode(current).split()[1])
+            reply = self.adapter.call(**change(sequence + 1, current))
+            if reply.get("committed"):
+                longest, last = max(longest, time.monotonic() - last), time.monotonic()
+        self.assertGreaterEqual(sequence, 30)
+        print(f"longest time without a commit: {longest:.1f} s")
+        event = self.watch(1, start)
+        heads = [event()["puts"]["00000001/head"] for _ in range(30)]
+        self.assertEqual(heads, [encoded(b"head %d" % number) for number in range(1, 31)])
+
+    def test_a_paused_node_is_left_for_another(self):
+        self.commit(1, None)
+        self.nodes.kill(0, signal.SIGSTOP)
+        try:
+            deadline = time.monotonic() + 30
+            while self.head().get("head") != encoded(b"head 1"):
+                self.assertLess(time.monotonic(), deadline)
+            self.commit(2, encoded(b"head 1"))
+        finally:
+            self.nodes.kill(0, signal.SIGCONT)
+
+    def test_without_a_majority_reads_and_watches_end(self):
+        self.commit(1, None)
+        event = self.watch(1, self.head()["position"])
+        self.nodes.kill(1)
+        self.nodes.kill(2)
+        # The node that is left has no leader any longer, and ends the watch.
+        self.assertEqual(event()["error"]["code"], "unavailable")
+        self.assertEqual(self.head()["error"]["code"], "unavailable")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
