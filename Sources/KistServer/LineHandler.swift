@@ -117,7 +117,9 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     // Events that NIO reports during a write are handled after it.
     guard let answer, !isWriting, !isPaused else { return }
     cost = 0
-    while !isAnswering, canWriteMore, cost < Self.maximumCost, let event = events.popFirst() {
+    while unansweredCount > 0, !isAnswering, canWriteMore, cost < Self.maximumCost,
+      let event = events.popFirst()
+    {
       isAnswering = true
       waitingBytes -= event.size
       switch event {
