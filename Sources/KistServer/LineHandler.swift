@@ -59,9 +59,7 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   private var cost = 0
   private var isPaused = false
   private var isReadPending = false
-  /// Whether `write` is calling the channel.
-  ///
-  /// The channel may report events during this call.
+  /// Whether `write` is calling the channel, which may report events meanwhile.
   private var isWriting = false
   var whenDone: CheckedContinuation<Void, Never>?
   private(set) var context: ChannelHandlerContext?
@@ -272,7 +270,8 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     guard case .inputClosed? = event as? ChannelEvent else { return }
     if let rest = splitter.finish() { take(rest) }
-    inputDidEnd()
+    inputHasEnded = true
+    answerAll()
   }
 
   func channelInactive(context: ChannelHandlerContext) { clientDidLeave() }
@@ -291,14 +290,10 @@ final class LineHandler: ChannelDuplexHandler, @unchecked Sendable {
     events.append(event)
   }
 
-  private func inputDidEnd() {
-    inputHasEnded = true
-    answerAll()
-  }
-
   private func clientDidLeave() {
     isDisconnected = true
     stream?.cancel()
-    inputDidEnd()
+    inputHasEnded = true
+    answerAll()
   }
 }
