@@ -4,11 +4,14 @@
   internal import KistServer
   internal import KistSystem
 
-  /// Makes a listening socket at a path, and replaces a socket that an ended kist-etcd has left.
+  /// Makes a listening socket at a path, and its directory.
+  ///
+  /// Replaces a socket that an ended kist-etcd has left.
   ///
   /// The lock beside the socket is held until the process ends. Throws `unavailable` if another
   /// process holds it, and `denied` if something other than a socket of this user is at the path.
   func listenReplacing(_ path: String) throws(StorageError) -> CInt {
+    _ = makeDirectory(directory(of: path))
     let lock = unsafe open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard lock >= 0 else {
       throw StorageError(

@@ -143,7 +143,7 @@ extension ReplicaOptions {
 extension StorageError {
   static let notJoined = StorageError(
     .unavailable, "this machine has not joined a shared vault",
-    hint: "docs/shared-vault.md shows how to make a vault and how to join one")
+    hint: "make a vault with `kistd vault init`, or join one with `kistd vault join`")
 
   fileprivate static let copyIsGone = StorageError(
     .unavailable, "this machine's copy of the shared vault is missing",
