@@ -28,18 +28,12 @@ struct MigrationReport {
     case .moved(let count, let left):
       printLine(summary(of: count))
       if keepsSource {
-        printLine("\(source.name) was not changed: \(otherUser)")
+        printLine("\(source.name) was not changed: kistd without --data keeps credentials there")
       }
       list(left, "differs")
     case .differing(let keys): list(keys, "differs")
     case .damaged(let keys): list(keys, "damaged")
     }
-  }
-
-  /// The reason why the source keeps its credentials.
-  private var otherUser: String {
-    source == .shared
-      ? "other machines use it" : "kistd without --data keeps credentials there"
   }
 
   private func check(_ outcome: Migration.Outcome) throws(StorageError) {
@@ -60,7 +54,7 @@ struct MigrationReport {
           + "copied or removed, and kistd uses the same storage as before",
         hint: keepsSource
           ? "delete those in \(target.name) with \(deletion), and run it again; "
-            + "\(source.name) must stay as it is: \(otherUser)"
+            + "kistd without --data also uses those in \(source.name)"
           : "delete one of each pair: in the storage that kistd uses, with "
             + "`kistd -- kist delete SERVICE ACCOUNT`; in the other storage, with "
             + deletion + "; then run it again",
@@ -138,11 +132,9 @@ struct MigrationReport {
 extension Options {
   /// Returns whether a migration leaves the source unchanged.
   ///
-  /// A shared vault always does. There is one external storage for each user. It stays unchanged if kistd without `--data` also
+  /// There is one external storage for each user. It stays unchanged if kistd without `--data` also
   /// keeps credentials in it.
   func keepsInMigration(_ source: StorageKind) throws(StorageError) -> Bool {
-    // A migration moves this machine, not the others that share the vault.
-    if source == .shared { return true }
     guard source.isExternal, pinFile != usualPinFile else { return false }
     return try PinFile(path: usualPinFile).read()?.kind == source
   }
