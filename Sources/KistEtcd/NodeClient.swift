@@ -18,8 +18,8 @@
   /// The client of one node of etcd, which can be abandoned.
   ///
   /// gRPC has no time limit for a connection attempt. With a node that is stopped, a TLS handshake
-  /// and a graceful shutdown wait until the node continues. So each node has its own client, and
-  /// nobody waits for the end of a client that has failed.
+  /// and a graceful shutdown wait until the node continues. So each node has its own client, which is
+  /// dropped without a wait when it fails.
   final class NodeClient: Sendable {
     typealias Client = GRPCClient<HTTP2ClientTransport.Posix>
 
@@ -57,8 +57,8 @@
 
     /// Sends one request and returns its reply.
     ///
-    /// - Parameter wasSent: Is set before the request is sent. If a call fails before that, the node
-    ///   has not received it.
+    /// - Parameter wasSent: is set before the request is sent. While it is not set, the node cannot
+    ///   have received the request.
     func call<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
       _ method: MethodDescriptor, _ request: Request, wasSent: Flag
     ) async throws -> Reply {

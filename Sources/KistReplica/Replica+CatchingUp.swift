@@ -222,6 +222,6 @@ extension StorageError {
   static let keepsChanging = StorageError(
     .busy, "the cluster discarded its history while the vault was read", hint: "try again")
   fileprivate static let newGeneration = StorageError(
-    .unavailable, "the vault has a new key, and this machine has not read it yet",
+    .unavailable, "the vault has a new key, which this machine does not have",
     hint: "join the vault again on this machine; nothing was changed")
 }

@@ -164,8 +164,9 @@ extension Host {
         )
       ]
     }
-    if isEnabled("kistd-credentials.socket"),
-      lines(["systemctl", "--user", "is-active", "kistd-credentials.socket"]) != ["active"]
+    // Otherwise, the next command of kist starts both sockets.
+    if isEnabled("kistd-credentials.socket"), isActive("kistd.socket"),
+      !isActive("kistd-credentials.socket")
     {
       return [
         Finding(
@@ -193,6 +194,10 @@ extension Host {
         .note("service", "systemd has no unit for kistd, so kist starts it itself", hint: hint)
       ]
     }
+  }
+
+  private func isActive(_ unit: String) -> Bool {
+    lines(["systemctl", "--user", "is-active", unit]) == ["active"]
   }
 
   /// Without lingering, a user's processes end with the last session (loginctl(1)).

@@ -4,8 +4,8 @@ internal import KistVault
 
 /// What a machine knew of a vault when it wrote this note beside its copy.
 ///
-/// The machine signs it, so that nobody can change it without the key of the machine.
-/// The note may be older than the copy: the machine then verifies the changes in between again.
+/// The signature of the machine shows whether another program changed the note. The note may be
+/// older than the copy: the machine then verifies the changes in between again.
 package struct VaultNote: Sendable {
   /// The record of the roster that the head names.
   package let rosterRecord: [UInt8]

@@ -99,7 +99,8 @@ struct Machine: Sendable {
           return [(onAnotherBus ? diagnosisOfUnits : diagnosis)?.json().text].compactMap(\.self)
         case ["status", "--json"]: return (try? status.get()).map { [$0.json().text] } ?? []
         case ["--user", "is-enabled"]: return isEnabled.map { [$0] } ?? []
-        case ["--user", "is-active"]: return [servesUnits ? "active" : "inactive"]
+        case ["--user", "is-active"]:
+          return [servesUnits || words.last == "kistd.socket" ? "active" : "inactive"]
         case ["--user", "is-failed"]: return [hasFailedSocket ? "failed" : "active"]
         case ["--user", "show"]: return unit
         case ["--user", "show-environment"]:
