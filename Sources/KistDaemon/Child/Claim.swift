@@ -51,10 +51,13 @@ struct Claim: Sendable {
     }
   }
 
-  /// Lets others find the socket.
-  func publish(_ socket: String) { _ = writeLockText(socket + "\n", to: file) }
+  /// Lets others find the socket; takes the claim again if it was given up and is still free.
+  func publish(_ socket: String) {
+    guard takeLock(file, attempts: 2) else { return }
+    _ = writeLockText(socket + "\n", to: file)
+  }
 
-  /// Gives the claim up, because this kistd does not serve the storage.
+  /// Gives the claim up while this kistd does not serve the storage.
   func withdraw() { flock(file, LOCK_UN) }
 
   /// Whether commands of other kistd use this one.

@@ -24,6 +24,8 @@ struct Daemon: Sendable {
   var claim: Claim?
   /// The directory that was made for the socket of a command.
   var ownDirectory: String?
+  /// The shortest time between two tries of requests to open a storage that could not be opened.
+  var retryTime = Duration.milliseconds(100)
   /// Stops kistd as its user would.
   var stop: @Sendable () -> Void = { kill(getpid(), SIGTERM) }
 
@@ -85,8 +87,9 @@ struct Daemon: Sendable {
       kist_give_back_memory()
     }
     let handlers = RequestHandlers(
-      storage: storage, audit: audit, quiet: quiet, unavailable: watchForUnavailable(storage),
-      holdBack: holdBack)
+      storage: storage, audit: audit, quiet: quiet,
+      retryOpening: { await retryOpening(storage, audit, at: socket) },
+      unavailable: watchForUnavailable(storage), holdBack: holdBack)
     var server = Server(logger: logger, serve: handlers.answer)
     server.maximumConnections = connectionsWithDescriptors()
     server.whenRefused = { peer, refusal in audit?.put(refusal, of: peer) }
@@ -127,28 +130,37 @@ struct Daemon: Sendable {
     }
   }
 
-  /// Opens the storage, or returns one that answers every request with the error.
+  /// Opens the storage, or returns the error that kistd then answers to every request.
   ///
   /// Without a passed socket, it throws instead and kistd ends, which informs the user. The clients
   /// of a passed socket learn about the error only from an answer.
-  func openToServe() async throws(StorageError) -> OpenStorage {
+  func openToServe() async throws(StorageError) -> Opening {
+    let opening = await newOpening()
+    if case .failure(let error) = opening {
+      guard sockets.requests != nil else { throw error }
+      log(error)
+    }
+    return opening
+  }
+
+  /// Opens the storage; others find the socket only while the storage is open.
+  ///
+  /// A command of another kistd must not wait for a kistd that ends, for example after a wrong passphrase.
+  private func newOpening() async -> Opening {
     do throws(StorageError) {
       let storage = try await open(stopWhenCutOff)
-      // Not earlier: a command must not wait for a kistd that ends, for example after a wrong passphrase.
       claim?.publish(try socketPath())
-      return storage
+      return .success(storage)
     } catch {
-      guard sockets.requests != nil else { throw error }
       claim?.withdraw()
-      return failing(error)
+      return .failure(error)
     }
   }
 
-  private func failing(_ error: StorageError) -> OpenStorage {
+  private func log(_ error: StorageError) {
     logger.error(
-      "cannot open the storage; kistd answers every request with this error",
+      "cannot open the storage; kistd answers requests with this error until it can",
       metadata: ["reason": "\(error)", "hint": "\(error.hint ?? "")"])
-    return .failing(error)
   }
 
   /// Opens the storage again as at a start, unless that needs the user or undoes a user's action.
@@ -159,12 +171,33 @@ struct Daemon: Sendable {
         return current
       }
       await current.storage.close()
-      do throws(StorageError) {
-        return await StorageHandler(try await open(stopWhenCutOff), audit)
-      } catch {
-        return await StorageHandler(failing(error), audit)
-      }
+      let opening = await newOpening()
+      if case .failure(let error) = opening { log(error) }
+      return await StorageHandler(opening, audit)
     }
+  }
+
+  /// Tries again to open a storage that could not be opened, if `retryTime` has passed.
+  ///
+  /// So a user who did what the error says need not restart kistd.
+  private func retryOpening(
+    _ storage: Replaceable<StorageHandler>, _ audit: AuditLog?, at socket: DaemonSocket
+  ) async {
+    var isOpened = false
+    await storage.replace { current in
+      guard let failure = current.failure, failure.time.duration(to: .now) >= retryTime else {
+        return current
+      }
+      let opening = await newOpening()
+      switch opening {
+      case .success: isOpened = true
+      case .failure(let error): if error != failure.error { log(error) }
+      }
+      return await StorageHandler(opening, audit)
+    }
+    guard isOpened else { return }
+    await logServing(storage, at: socket)
+    try? await notifyStatus(storage)
   }
 
   /// Whether the next client starts kistd again, with the session bus of that time.

@@ -4,15 +4,27 @@ internal import KistWire
 internal import Logging
 internal import Synchronization
 
-/// An open storage, and the function that performs requests on it.
+/// An open storage, or the error that prevented its opening.
+typealias Opening = Result<OpenStorage, StorageError>
+
+/// A storage, and the function that performs requests on it.
 ///
 /// It is a class, so that a request does not copy all its closures.
 final class StorageHandler: Sendable {
   let storage: OpenStorage
+  /// Why and when the storage could not be opened; then the error is the answer to every request.
+  let failure: (error: StorageError, time: ContinuousClock.Instant)?
   let dispatch: Dispatch
 
-  init(_ storage: OpenStorage, _ audit: AuditLog?) async {
-    self.storage = await storage.audited(by: audit)
+  init(_ opening: Opening, _ audit: AuditLog?) async {
+    switch opening {
+    case .success(let storage):
+      self.storage = await storage.audited(by: audit)
+      failure = nil
+    case .failure(let error):
+      storage = await .failing(error).audited(by: audit)
+      failure = (error, .now)
+    }
     dispatch = KistWire.dispatch(
       Endpoints(serving: self.storage, audit: audit?.access(self.storage.nameSeal) ?? .none))
   }
@@ -25,6 +37,8 @@ struct RequestHandlers: Sendable {
   let storage: Replaceable<StorageHandler>
   let audit: AuditLog?
   let quiet: QuietWatch
+  /// Tries to open a storage that could not be opened before.
+  var retryOpening: @Sendable () async -> Void = {}
   /// Performed after requests that fail because the storage is unavailable.
   let unavailable: DelayedCheck?
   let holdBack: @Sendable (StorageError) async -> Void
@@ -68,11 +82,27 @@ struct RequestHandlers: Sendable {
     _ request: (StorageHandler) async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
     quiet.note()
-    do throws(StorageError) { return try await storage.use(request) } catch {
+    do throws(StorageError) { return try await performOrRetry(request) } catch {
       if error.code == .unavailable { unavailable?.request() }
       // Delays after the use of the storage, so that a reload, and the requests that wait for it, do not wait.
       await holdBack(error)
       throw error
+    }
+  }
+
+  private func performOrRetry<Output>(
+    _ request: (StorageHandler) async throws(StorageError) -> Output
+  ) async throws(StorageError) -> Output {
+    var isUnopened = false
+    do throws(StorageError) {
+      return try await storage.use { served throws(StorageError) in
+        isUnopened = served.failure != nil
+        return try await request(served)
+      }
+    } catch {
+      guard isUnopened else { throw error }
+      await retryOpening()
+      return try await storage.use(request)
     }
   }
 }
@@ -114,7 +144,7 @@ final class Replaceable<Value: Sendable>: Sendable {
     }
   }
 
-  /// Replaces the value when it has no more users; performs one replacement at a time.
+  /// Replaces the value when it has no more users; replacements wait for each other.
   func replace(_ make: (Value) async -> Value) async {
     await waitUntilUnused()
     let new = await make(state.withLock { $0.value })
@@ -148,10 +178,12 @@ final class Replaceable<Value: Sendable>: Sendable {
   }
 
   private func waitUntilUnused() async {
+    while !state.withLock({ state in
+      defer { state.isBeingReplaced = true }
+      return !state.isBeingReplaced
+    }) { await waitForTheNext() }
     await withCheckedContinuation { continuation in
       let isUnused = state.withLock { state in
-        precondition(!state.isBeingReplaced, "one replacement at a time")
-        state.isBeingReplaced = true
         if state.users > 0 { state.whenUnused = continuation }
         return state.users == 0
       }

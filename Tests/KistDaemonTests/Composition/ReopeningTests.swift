@@ -51,7 +51,8 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   /// Runs a daemon in this process, on the storages that it opens one after another.
   private func withDaemon(
     opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
-    manager: Manager, holdBack: @escaping @Sendable (StorageError) async -> Void = { _ in },
+    manager: Manager, retryTime: Duration = .seconds(3600),
+    holdBack: @escaping @Sendable (StorageError) async -> Void = { _ in },
     stop: @escaping @Sendable () -> Void = { Issue.record("kistd stops by itself") },
     _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
   ) async throws {
@@ -71,6 +72,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
         holdBack: holdBack, environment: { _ in nil }, logger: .kistd(level: .critical),
         sockets: PassedSockets(requests: listening), manager: manager.serviceManager)
       daemon.stop = stop
+      daemon.retryTime = retryTime
       let (requests, request) = AsyncStream.makeStream(of: Void.self)
       let run = Task { [daemon] in try await daemon.run(reopening: requests) }
       try await body(directory + "/s", { request.yield() }, run)
@@ -87,6 +89,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     try await withDaemon(
       opening: { count throws(StorageError) in
         if count == 1 { throw StorageError(.corrupt, "it is damaged", hint: "mend it") }
+        #expect(count == 2, "tried before the retry time")
         return memory()
       }, manager: manager
     ) { socket, reopen, _ in
@@ -110,6 +113,35 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     let kinds = manager.all.map { $0.text.prefix { $0 != "=" } }
     #expect(Set(kinds.prefix(2)) == ["READY", "STATUS"], "whichever is first")
     #expect(kinds.dropFirst(2) == ["RELOADING", "READY", "STATUS"])
+  }
+
+  @Test func `is opened by the next request after the user mended it`() async throws {
+    let manager = Manager()
+    let isMended = Mutex(false)
+    try await withDaemon(
+      opening: { _ throws(StorageError) in
+        guard isMended.withLock(\.self) else { throw StorageError(.denied, "others may write") }
+        return memory()
+      }, manager: manager, retryTime: .zero
+    ) { socket, _, _ in
+      _ = await manager.statuses(1)
+      let storage = UserStorage.remote(socketPath: socket)
+      let credential = NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x"))
+      for _ in 1...3 {
+        let refusal = await #expect(throws: StorageError.self) {
+          try await storage.save(credential)
+        }
+        #expect(refusal?.code == .denied && refusal?.outcome == .unchanged)
+      }
+      isMended.withLock { $0 = true }
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for _ in 1...8 { group.addTask { _ = try await storage.save(credential) } }
+        try await group.waitForAll()
+      }
+      #expect(await manager.statuses(1) == ["memory, open"])
+      let kept = try await storage.findAll()
+      #expect(kept.count == 1, "it was opened once")
+    }
   }
 
   @Test

@@ -83,13 +83,15 @@ import Testing
           }
         }
       }
-      group.addTask {
-        for _ in 0..<200 {
-          await leased.replace { value in
-            let count = users.count.load(ordering: .relaxed)
-            #expect(count == 0)
-            await Task.yield()
-            return value + 1
+      for _ in 0..<2 {
+        group.addTask {
+          for _ in 0..<100 {
+            await leased.replace { value in
+              let count = users.count.load(ordering: .relaxed)
+              #expect(count == 0)
+              await Task.yield()
+              return value + 1
+            }
           }
         }
       }

@@ -116,7 +116,7 @@ import Testing
       after: .seconds(5), now: { time.withLock(\.self) },
       sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
     let handlers = RequestHandlers(
-      storage: Replaceable(await StorageHandler(storage, nil)), audit: nil, quiet: quiet,
+      storage: Replaceable(await StorageHandler(.success(storage), nil)), audit: nil, quiet: quiet,
       unavailable: nil, holdBack: { _ in })
     #expect(quiet.isQuiet(for: .seconds(30)))
     let credentials = handlers.unitCredentials(logger: .kistd(level: .critical))
