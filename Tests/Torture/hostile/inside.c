@@ -1,7 +1,7 @@
 // A library for LD_PRELOAD that tries calls inside of a confined kistd, as an attacker who took it over.
 //
 // Once kistd waits for its first event, it appends a line to the file REPORT for each call: its name and its error number, or 0.
-// OUTSIDE is a directory with the file `file`.
+// OUTSIDE is a directory with the file `file`. The parent listens on the abstract socket ABSTRACT.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <sched.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -18,6 +21,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static int report;
@@ -29,6 +33,13 @@ static void note(const char *name, long result) {
 static long child(long result) {
   if (result == 0) _exit(0);
   return result;
+}
+
+static long connect_to_abstract(const char *name) {
+  struct sockaddr_un address = {.sun_family = AF_UNIX};
+  strncpy(address.sun_path + 1, name, sizeof address.sun_path - 2);
+  socklen_t size = offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name);
+  return connect(socket(AF_UNIX, SOCK_STREAM, 0), (struct sockaddr *)&address, size);
 }
 
 static void try_calls(void) {
@@ -45,6 +56,8 @@ static void try_calls(void) {
   note("file:symlink", symlink("file", new));
   note("file:unlink", unlink(file));
   note("file:passwd", open("/etc/passwd", O_RDONLY));
+  note("scope:signal", kill(getppid(), 0));
+  note("scope:abstract", connect_to_abstract(getenv("ABSTRACT")));
   struct io_uring_params parameters = {0};
   struct rlimit limit;
   note("call:socket", socket(AF_INET, SOCK_STREAM, 0));

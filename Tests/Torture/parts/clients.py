@@ -5,6 +5,8 @@ import json
 import os
 import re
 import resource
+import select
+import signal
 import statistics
 import subprocess
 import sys
@@ -27,6 +29,8 @@ OWN_MEMORY, MEMORY_OF_CONNECTION = 64 << 20, 5 << 20
 SLOWER = 2
 # One attempt may be slow because the machine is busy.
 ATTEMPTS = 3
+# A reload waits while a key is derived from a guess, and loads wait for the reload. They do not wait for the delayed answer.
+DERIVATIONS = 3
 # The number of files that kistd may open in the attack with few files.
 FEW_FILES = 80
 
@@ -53,6 +57,7 @@ def run(context):
     for name, keeps in ATTACKS.items():
         yield attack(context, name, keeps)
     yield key_slots(context)
+    yield guesses(context)
     yield attack(context, "few_silent", True, f", kistd may open {FEW_FILES} files", ("prlimit", f"--nofile={FEW_FILES}"))
     if os.geteuid() == 0:
         yield from units(context)
@@ -186,6 +191,46 @@ def key_slots(context):
             row.wrong.append("the slots were changed")
     kistd.stop()
     row.seconds = time.monotonic() - began
+    return row
+
+
+def guesses(context):
+    """Guesses passphrases and reloads kistd, while another client loads."""
+    began = time.monotonic()
+    row, seconds = Row(what="guesses of a passphrase during reloads"), 8 if context.short else 32
+    kistd = Kistd(context.kistd, context.folder / "guesses", passphrase=b"of the owner")
+    guessed, slowest = 0, 0
+    with kistd.start() as other, kistd.connect() as guesser:
+        other.ask(op="save", service="s", account="a", secret="x")
+        asked = time.monotonic()
+        if not (reply := guesser.ask(op="unlock", passphrase="of the owner"))["ok"]:
+            raise RuntimeError(f"an unlock received {reply}")
+        derivation = time.monotonic() - asked
+        end = time.monotonic() + seconds
+        guesser.send(op="unlock", passphrase="a guess")
+        while (asked := time.monotonic()) < end:
+            kistd.process.send_signal(signal.SIGHUP)
+            reply = other.ask(op="load", service="s", account="a")
+            slowest = max(slowest, time.monotonic() - asked)
+            if not reply["ok"]:
+                row.wrong.append(f"a load received {reply}")
+                break
+            if select.select([guesser.stream], [], [], 0.05)[0]:
+                if (reply := guesser.receive())["ok"] or reply["error"]["code"] != "wrongPassphrase":
+                    row.got_in.append(f"a guess received {reply}")
+                    break
+                guessed += 1
+                guesser.send(op="unlock", passphrase="a guess")
+            row.tries += 1
+    # The delays are 1, 2, 4, 8 and then 16 seconds.
+    if guessed >= (seconds + 1).bit_length():
+        row.wrong.append(f"kistd answered {guessed} guesses in {seconds} s")
+    if guessed == 0:
+        row.wrong.append("kistd answered no guess")
+    if slowest > 0.5 + DERIVATIONS * derivation:
+        row.wrong.append(f"a load took {slowest:.1f} s")
+    kistd.stop()
+    row.note, row.seconds = f"{guessed} guesses answered; a derivation took {derivation:.1f} s, the slowest load {slowest:.1f} s", time.monotonic() - began
     return row
 
 

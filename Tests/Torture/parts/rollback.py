@@ -1,12 +1,14 @@
 """Rollback: kistd is killed or stopped at random moments, and its store is replaced by an earlier copy."""
 
 import shutil
+import subprocess
 import time
 
 from frame.kistd import Ended, Kistd
 from frame.row import Row
 
 OLDER = "the store is an older copy"
+BEFORE_REKEY = "from before a `kistd rekey`"
 # Twice the longest delay of a progress note, for a busy machine.
 NOTED = 2.5
 
@@ -39,6 +41,39 @@ def run(context):
     row.note = f"{opened} current stores opened, {refused} earlier ones refused"
     row.seconds = time.monotonic() - began
     yield row
+    yield rekeyed(context, random)
+
+
+def rekeyed(context, random):
+    row, began = Row(what="a store replaced by a copy from before `kistd rekey`"), time.monotonic()
+    for number in range(2 if context.short else 20):
+        folder = context.folder / f"rekeyed-{number}"
+        life = Life(context, folder, random, row)
+        life.live(copying=False)
+        former = folder / "former"
+        shutil.copytree(life.kistd.data, former)
+        shutil.copy(folder / "key", folder / "former-key")
+        life.live(copying=False)
+        subprocess.run([context.kistd, "rekey", "--data", life.kistd.data, "--key-file", folder / "key"],
+                       env=life.kistd.environment, check=True, capture_output=True, timeout=60)
+        life.kistd.data.rename(folder / "newer")
+        shutil.copy(folder / "key", folder / "newer-key")
+        for key in ("newer-key", "former-key"):
+            shutil.copytree(former, life.kistd.data, dirs_exist_ok=True)
+            shutil.copy(folder / key, folder / "key")
+            row.tries += 1
+            if life.opens():
+                row.got_in.append(f"a copy from before a rekey is opened with the {key}; {context.keep(folder, key)}")
+            elif key == "former-key" and BEFORE_REKEY not in life.kistd.said():
+                row.wrong.append(f"a copy from before a rekey is refused for another reason: {life.kistd.said()[-300:]}")
+        shutil.rmtree(life.kistd.data)
+        (folder / "newer").rename(life.kistd.data)
+        shutil.copy(folder / "newer-key", folder / "key")
+        if not life.opens():
+            row.wrong.append(f"the newer store is refused: {life.kistd.said()[-300:]}")
+        shutil.rmtree(folder, ignore_errors=True)
+    row.seconds = time.monotonic() - began
+    return row
 
 
 class Life:
@@ -88,8 +123,10 @@ class Life:
         self.kistd.command = [*command, *options]
         try:
             with self.kistd.start() as connection:
-                while (integrity := connection.ask(op="status")["status"]["integrity"]) == "checking":
+                while (integrity := connection.ask(op="status")["status"].get("integrity")) == "checking":
                     time.sleep(0.001)
+                if integrity is None:  # It is locked, because the key file opens no key slot.
+                    return False
                 self.check_content(connection)
                 return integrity == "ok"
         except Ended:
