@@ -139,6 +139,10 @@ import Testing
         + "make the link in a directory of PATH: `mkdir -p ~/.local/bin && "
         + #"ln -s "$(command -v kist)" ~/.local/bin/git-credential-kist`"#, 0
     ),
+    (
+      .noDockerHelper,
+      "note\tdocker\tit is set to ask kist, but there is no docker-credential-kist on PATH\t", 0
+    ),
     (.openDirectory, "note\tfiles\tother users have access to /home/u/.local/state/kist\t", 0),
     (.othersDirectory, "problem\tfiles\t/run/user/7/kist belongs to another user\t", 6),
     (

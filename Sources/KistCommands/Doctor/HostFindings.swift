@@ -139,12 +139,16 @@ extension Host {
         tool.rawValue, "it uses \(other) instead of this kist",
         hint: "make it a symbolic link to \(program), or remove it")
     }
-    guard let asked = tool.setup(linkingTo: linkTarget).asked,
-      asked.helpers(in: lines(asked.command)).contains(asked.kist), path(of: name) == nil
-    else { return nil }
+    guard path(of: name) == nil, isSetToAskKist(tool) else { return nil }
     return .note(
       tool.rawValue, "it is set to ask kist, but there is no \(name) on PATH",
       hint: hint(atMissing: name))
+  }
+
+  private func isSetToAskKist(_ tool: Tool) -> Bool {
+    let setup = tool.setup(linkingTo: linkTarget, docker: dockerState, podman: podmanState)
+    guard let asked = setup.asked else { return !setup.done.isEmpty }
+    return asked.helpers(in: lines(asked.command)).contains(asked.kist)
   }
 
   /// Returns the program that a name runs; `nil` if it is this program or none.

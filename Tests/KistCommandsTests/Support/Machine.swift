@@ -146,6 +146,7 @@ enum Fault: CaseIterable {
     olderDaemon
   case keyringBeside, noKeyring, lockedKeyring, plainSession
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
+    noDockerHelper,
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, unitsCutOff, notInstalled,
     noLinger, atDesk
@@ -202,6 +203,9 @@ enum Fault: CaseIterable {
     case .otherKist: machine.files["/usr/local/bin/kist"] = other
     case .otherHelper: machine.files["/usr/local/bin/git-credential-kist"] = other
     case .noHelper: machine.gitHelpers = ["kist"]
+    case .noDockerHelper:
+      machine.homeFiles["/home/u/.docker/config.json"] = .text(
+        Secret(utf8: #"{"credsStore": "kist"}"#), isCut: false)
     case .openDirectory: machine.files["/home/u/.local/state/kist"]?.mode = 0o755
     case .othersDirectory: machine.files["/run/user/7/kist"]?.owner = 8
     case .formerKey: machine.files["/home/u/.local/state/kist/key.before-0a"] = other
