@@ -66,7 +66,7 @@ private func kistdError(
     .foreignRuntimeDirectory(of: path)
       ?? StorageError(
         .denied, "you may not use the socket \(path)",
-        hint: "kistd serves only the user that it runs as")
+        hint: remedyForClosedDirectory(of: path) ?? "kistd serves only the user that it runs as")
   case .notOurs:
     StorageError(
       .denied, "another user's process listens at \(path)",

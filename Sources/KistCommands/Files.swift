@@ -150,10 +150,14 @@ private func checkPrivate(_ permissions: mode_t) throws(StorageError) {
 }
 
 func notWritten(_ failure: CInt) -> StorageError {
-  StorageError(
-    StorageError.Code(failure: failure), "the file cannot be written: \(systemText(of: failure))",
-    hint: "no file was changed; check that the directory exists and that you may write to it",
-    outcome: .unchanged)
+  let code = StorageError.Code(failure: failure)
+  let remedy =
+    code == .full
+    ? "free some space, and try again"
+    : "check that the directory exists and that you may write to it"
+  return StorageError(
+    code, "the file cannot be written: \(systemText(of: failure))",
+    hint: "no file was changed; \(remedy)", outcome: .unchanged)
 }
 
 extension StorageError {

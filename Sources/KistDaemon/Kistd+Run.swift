@@ -74,6 +74,7 @@ private func preparation(
       "there is no command to run", hint: "write it after --, with its arguments")
   }
   let options = try command.options(environment: environment)
+  try Daemon.checkFileLimit()
   // This must happen before kistd opens descriptors for signals, loops, the lock and the socket.
   let source = try EncryptedFile.KeySource(options)
   try options.checkFirstPassphrase(source)

@@ -103,6 +103,8 @@ extension StorageError {
     let hint: String? =
       switch code {
       case ENOSPC, EDQUOT: "free some space and try again"
+      case EACCES where remedyForClosedDirectory(of: path) != nil:
+        remedyForClosedDirectory(of: path)
       case EROFS, EACCES, EPERM:
         "kistd must be able to write it; `--data` and `--key-file` name other places"
       default: nil

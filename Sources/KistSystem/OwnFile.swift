@@ -41,7 +41,11 @@ extension UnfitFile {
     switch self {
     case .notOpened(EACCES) where modeAllows(path):
       "restart kistd: it cannot open a directory that was replaced or mounted after its start"
-    case .notOpened: "`chmod 600 \(shellQuoted(path))`, and check that you may enter its directory"
+    case .notOpened(EACCES) where fileStatus(ofLink: path).map { $0.st_uid != geteuid() } ?? false:
+      "it belongs to another user: move it away, or `chown` it to the user of kistd"
+    case .notOpened(EACCES): remedyForClosedDirectory(of: path) ?? chmodOfFile(path)
+    case .notOpened(EROFS): "name a place on a file system that is not read-only"
+    case .notOpened: chmodOfFile(path)
     case .link: "replace the link with the file itself"
     case .notRegular: "move it away, or name another file"
     case .hardLink:
@@ -53,6 +57,22 @@ extension UnfitFile {
       "`chmod 700 \(shellQuoted(directory(of: path)))`, or name another directory"
     }
   }
+}
+
+private func chmodOfFile(_ path: String) -> String {
+  "`chmod 600 \(shellQuoted(path))`, and check that you may enter its directory"
+}
+
+/// Returns how the user can enter the first of their own directories above a path that is closed to them.
+package func remedyForClosedDirectory(of path: String) -> String? {
+  var path = path
+  while path != "/" {
+    path = directory(of: path)
+    guard let status = fileStatus(of: path) else { continue }
+    guard status.st_uid == geteuid(), unsafe access(path, X_OK) != 0 else { return nil }
+    return "`chmod 700 \(shellQuoted(path))`"
+  }
+  return nil
 }
 
 /// Returns whether this process may read and write a file according to its mode.

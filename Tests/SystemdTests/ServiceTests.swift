@@ -145,7 +145,7 @@ struct `kistd as a service` {
         #expect(refused.error.contains(named), "\(refused.error)")
         #expect(try await machine.property("StatusText").contains(named))
         let process = try await machine.property("MainPID")
-        #expect(try await machine.printed(by: places + mended + "; sleep 0.1; kist load s") == "pw")
+        #expect(try await machine.printed(by: places + mended + "; kist load s") == "pw")
         try await machine.wait(
           until: "[ \"$(systemctl --user show -P StatusText kistd)\" = 'encrypted-file, open' ]")
         #expect(try await machine.property("MainPID") == process)

@@ -43,8 +43,9 @@ func storageFindings(
     findings.append(
       status.unlocksWith == .keyFile
         ? .note(
-          "restart", "kistd needs its key file after a restart, but it is missing or changed",
-          hint: "put it back, with mode 600")
+          "restart",
+          "kistd needs its key file after a restart, but could not open the store with it",
+          hint: "put the right file back, with mode 600")
         : .note(
           "restart", "the storage is locked after a restart of kistd",
           hint: "unlock it then with `kist unlock`"))

@@ -47,6 +47,20 @@ extension Daemon {
     unsafe rmdir(ownDirectory)
   }
 
+  /// Throws if this process may open too few files to serve any client.
+  static func checkFileLimit() throws(StorageError) {
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    guard limit.rlim_cur < fewestFiles else { return }
+    throw StorageError(
+      .unavailable,
+      "the limit of open files is \(limit.rlim_cur), and kistd needs at least \(fewestFiles)",
+      hint: "raise it: `ulimit -n 1024`, or `LimitNOFILE=1024` in the unit")
+  }
+
+  /// The fewest files that a kistd must be allowed to open: its own, and those of a client and a storage.
+  private static var fewestFiles: rlim_t { 64 }
+
   /// Returns the number of connections to serve at once, lowered if there are too few descriptors.
   ///
   /// Without a free descriptor, kistd could not even refuse a waiting connection.

@@ -26,6 +26,7 @@ struct Daemon: Sendable {
   var ownDirectory: String?
   /// The shortest time between two tries of requests to open a storage that could not be opened.
   var retryTime = Duration.milliseconds(100)
+  var pause: @Sendable (Duration) async -> Void = sleepUnwatched
   /// Stops kistd as its user would.
   var stop: @Sendable () -> Void = { kill(getpid(), SIGTERM) }
 
@@ -88,7 +89,7 @@ struct Daemon: Sendable {
     }
     let handlers = RequestHandlers(
       storage: storage, audit: audit, quiet: quiet,
-      retryOpening: { await retryOpening(storage, audit, at: socket) },
+      retryOpening: { await retryOpening(storage, after: $0, audit, at: socket) },
       unavailable: watchForUnavailable(storage), holdBack: holdBack)
     var server = Server(logger: logger, serve: handlers.answer)
     server.maximumConnections = connectionsWithDescriptors()
@@ -177,17 +178,19 @@ struct Daemon: Sendable {
     }
   }
 
-  /// Tries again to open a storage that could not be opened, if `retryTime` has passed.
+  /// Tries again to open a storage that could not be opened, unless that was done since a failure.
   ///
-  /// So a user who did what the error says need not restart kistd.
+  /// So a user who did what the error says need not restart kistd. A request waits for the try, because
+  /// the answer of an earlier try may be wrong by now.
   private func retryOpening(
-    _ storage: Replaceable<StorageHandler>, _ audit: AuditLog?, at socket: DaemonSocket
+    _ storage: Replaceable<StorageHandler>, after seen: OpeningFailure, _ audit: AuditLog?,
+    at socket: DaemonSocket
   ) async {
     var isOpened = false
     await storage.replace { current in
-      guard let failure = current.failure, failure.time.duration(to: .now) >= retryTime else {
-        return current
-      }
+      guard let failure = current.failure, failure.time == seen.time else { return current }
+      let rest = retryTime - failure.time.duration(to: .now)
+      if rest > .zero { await pause(rest) }
       let opening = await newOpening()
       switch opening {
       case .success: isOpened = true

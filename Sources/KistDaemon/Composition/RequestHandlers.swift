@@ -7,13 +7,19 @@ internal import Synchronization
 /// An open storage, or the error that prevented its opening.
 typealias Opening = Result<OpenStorage, StorageError>
 
+/// Why and when a storage could not be opened.
+struct OpeningFailure: Sendable {
+  let error: StorageError
+  let time = ContinuousClock.now
+}
+
 /// A storage, and the function that performs requests on it.
 ///
 /// It is a class, so that a request does not copy all its closures.
 final class StorageHandler: Sendable {
   let storage: OpenStorage
-  /// Why and when the storage could not be opened; then the error is the answer to every request.
-  let failure: (error: StorageError, time: ContinuousClock.Instant)?
+  /// Set if the storage could not be opened; then the error is the answer to every request.
+  let failure: OpeningFailure?
   let dispatch: Dispatch
 
   init(_ opening: Opening, _ audit: AuditLog?) async {
@@ -23,7 +29,7 @@ final class StorageHandler: Sendable {
       failure = nil
     case .failure(let error):
       storage = await .failing(error).audited(by: audit)
-      failure = (error, .now)
+      failure = OpeningFailure(error: error)
     }
     dispatch = KistWire.dispatch(
       Endpoints(serving: self.storage, audit: audit?.access(self.storage.nameSeal) ?? .none))
@@ -37,8 +43,8 @@ struct RequestHandlers: Sendable {
   let storage: Replaceable<StorageHandler>
   let audit: AuditLog?
   let quiet: QuietWatch
-  /// Tries to open a storage that could not be opened before.
-  var retryOpening: @Sendable () async -> Void = {}
+  /// Tries to open a storage again after it could not be opened.
+  var retryOpening: @Sendable (OpeningFailure) async -> Void = { _ in }
   /// Performed after requests that fail because the storage is unavailable.
   let unavailable: DelayedCheck?
   let holdBack: @Sendable (StorageError) async -> Void
@@ -82,27 +88,31 @@ struct RequestHandlers: Sendable {
     _ request: (StorageHandler) async throws(StorageError) -> Output
   ) async throws(StorageError) -> Output {
     quiet.note()
-    do throws(StorageError) { return try await performOrRetry(request) } catch {
-      if error.code == .unavailable { unavailable?.request() }
-      // Delays after the use of the storage, so that a reload, and the requests that wait for it, do not wait.
-      await holdBack(error)
-      throw error
+    var isRepeated = false
+    while true {
+      do throws(StorageError) { return try await storage.use(request) } catch {
+        if !isRepeated, let failure = await openingFailure(behind: error) {
+          await retryOpening(failure)
+          isRepeated = true
+          continue
+        }
+        if error.code == .unavailable { unavailable?.request() }
+        // Delays after the use of the storage, so that a reload, and the requests that wait for it, do not wait.
+        await holdBack(error)
+        throw error
+      }
     }
   }
 
-  private func performOrRetry<Output>(
-    _ request: (StorageHandler) async throws(StorageError) -> Output
-  ) async throws(StorageError) -> Output {
-    var isUnopened = false
-    do throws(StorageError) {
-      return try await storage.use { served throws(StorageError) in
-        isUnopened = served.failure != nil
-        return try await request(served)
-      }
-    } catch {
-      guard isUnopened else { throw error }
-      await retryOpening()
-      return try await storage.use(request)
+  /// Returns the failure to open the storage, if that is the reason for the error of a request.
+  ///
+  /// Then the request was not performed.
+  private func openingFailure(behind error: StorageError) async -> OpeningFailure? {
+    await storage.use { served in
+      guard let failure = served.failure, failure.error.code == error.code,
+        failure.error.message == error.message
+      else { return nil }
+      return failure
     }
   }
 }

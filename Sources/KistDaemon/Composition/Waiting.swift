@@ -4,17 +4,16 @@ internal import Synchronization
 /// Calls `whenQuiet` once after each period without requests; then needs no timer until a request.
 final class QuietWatch: Sendable {
   private let time: Duration
-  private let start = ContinuousClock.now
-  /// When the latest request came, in nanoseconds since the start.
-  private let latest = Atomic<Int64>(0)
+  /// When the latest request came, in nanoseconds of `SystemTick`; `Duration` would cost more.
+  private let latest: Atomic<Int64>
   private let isWatching = Atomic(false)
-  private let now: @Sendable () -> ContinuousClock.Instant
+  private let now: @Sendable () -> SystemTick
   private let sleep: @Sendable (Duration) async -> Void
   private let whenQuiet: @Sendable () async -> Void
 
   init(
     after time: Duration,
-    now: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+    now: @escaping @Sendable () -> SystemTick = SystemTick.now,
     sleep: @escaping @Sendable (Duration) async -> Void = sleepUnwatched,
     whenQuiet: @escaping @Sendable () async -> Void
   ) {
@@ -22,23 +21,23 @@ final class QuietWatch: Sendable {
     self.now = now
     self.sleep = sleep
     self.whenQuiet = whenQuiet
+    latest = Atomic(now().nanoseconds)
   }
 
   func note() {
-    latest.store(start.duration(to: now()).nanoseconds, ordering: .sequentiallyConsistent)
+    latest.store(now().nanoseconds, ordering: .sequentiallyConsistent)
     if !isWatching.load(ordering: .sequentiallyConsistent) { watch() }
   }
 
   func isQuiet(for time: Duration) -> Bool {
-    let latest = Duration.nanoseconds(latest.load(ordering: .sequentiallyConsistent))
-    return start.duration(to: now()) - latest >= time
+    timeLeft(of: time, since: latest.load(ordering: .sequentiallyConsistent)) == nil
   }
 
   private func watch() {
     guard !isWatching.exchange(true, ordering: .sequentiallyConsistent) else { return }
     Task {
       var seen = latest.load(ordering: .sequentiallyConsistent)
-      while let rest = timeLeft(since: seen) {
+      while let rest = timeLeft(of: time, since: seen) {
         await sleep(rest)
         seen = latest.load(ordering: .sequentiallyConsistent)
       }
@@ -52,9 +51,9 @@ final class QuietWatch: Sendable {
     }
   }
 
-  /// Returns the rest of the time that must pass without requests; `nil` if it is over.
-  private func timeLeft(since seen: Int64) -> Duration? {
-    let rest = .nanoseconds(seen) + time - start.duration(to: now())
+  /// Returns the rest of a time that must pass without requests; `nil` if it is over.
+  private func timeLeft(of time: Duration, since seen: Int64) -> Duration? {
+    let rest = time - .nanoseconds(now().nanoseconds - seen)
     return rest > .zero ? rest : nil
   }
 }
@@ -83,13 +82,6 @@ final class DelayedCheck: Sendable {
       isWaiting.store(false, ordering: .sequentiallyConsistent)
       await check()
     }
-  }
-}
-
-extension Duration {
-  fileprivate var nanoseconds: Int64 {
-    let (seconds, attoseconds) = components
-    return seconds * 1_000_000_000 + attoseconds / 1_000_000_000
   }
 }
 

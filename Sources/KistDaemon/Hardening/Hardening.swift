@@ -90,7 +90,7 @@ enum StandardDescriptors {
   private static func openNull() throws(StorageError) -> CInt {
     let descriptor = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
     guard descriptor >= 0 else {
-      throw .internal("cannot open /dev/null: \(systemText(of: errno))")
+      throw .failed("open", "/dev/null", hint: "make this device available to kistd")
     }
     return descriptor
   }

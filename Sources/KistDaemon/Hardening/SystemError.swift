@@ -45,7 +45,8 @@ extension StorageError {
   /// Returns the error for a small file that kistd refuses; the hint is for an error of the system.
   static func unfit(_ file: UnfitFile, _ path: String, hint: String) -> StorageError {
     if case .notOpened(let number) = file {
-      return .failed("open", path, hint: hint, errno: number)
+      return .failed(
+        "open", path, hint: number == EACCES ? file.remedy(for: path) : hint, errno: number)
     }
     return StorageError(.denied, "\(path) \(file.clause)", hint: file.remedy(for: path))
   }

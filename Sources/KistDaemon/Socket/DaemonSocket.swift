@@ -173,7 +173,8 @@ private func advising(
   }
 }
 
-private func checkSocketDirectory(_ directory: String) throws(StorageError) {
+/// Throws unless the directory of a socket is this user's, and closed to others.
+func checkSocketDirectory(_ directory: String) throws(StorageError) {
   guard let status = fileStatus(ofLink: directory) else {
     throw .failed("look at", directory, hint: otherSocketHint)
   }

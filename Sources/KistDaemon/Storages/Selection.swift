@@ -201,7 +201,12 @@ extension StorageDiagnosis {
       try context.options.checkLog()
       let socket = try socketLocation(context.options, context.environment).path
       // Where a program of this user listens, kistd would get that socket or not start.
-      if !isListening(at: socket) { try checkSocketPlace(socket, environment: context.environment) }
+      if !isListening(at: socket) {
+        try checkSocketPlace(socket, environment: context.environment)
+      } else if fileStatus(ofLink: socket + ".lock") != nil {
+        // A kistd made this socket, not systemd. The next one checks the directory again.
+        try checkSocketDirectory(directory(of: socket))
+      }
       choice = .success(chosen)
     } catch { choice = .failure(error) }
     self.init(choice: choice, external: [])

@@ -69,7 +69,9 @@ package func checkWritable(
     let isMissing = fileStatus(of: directory) == nil
     let existing = nearestExisting(directory)
     let advice =
-      if !isMissing {
+      if !isMissing, number == EROFS {
+        "make its file system writable"
+      } else if !isMissing {
         "`chmod 700 \(shellQuoted(directory))`"
       } else if fileStatus(of: existing)?.st_uid == geteuid() {
         "make \(existing) writable for kistd"

@@ -65,15 +65,17 @@ import Testing
 /// A clock that advances only when a sleeper is woken.
 private final class Sleeps: Sendable {
   private struct State {
-    var now = ContinuousClock.now
-    var sleeping: [(until: ContinuousClock.Instant, CheckedContinuation<Void, Never>)] = []
+    var now = Duration.zero
+    var sleeping: [(until: Duration, CheckedContinuation<Void, Never>)] = []
   }
 
   private let state = Mutex(State())
 
   var count: Int { state.withLock(\.sleeping.count) }
 
-  @Sendable func now() -> ContinuousClock.Instant { state.withLock(\.now) }
+  @Sendable func now() -> SystemTick {
+    SystemTick(nanoseconds: Int64(state.withLock(\.now) / .nanoseconds(1)))
+  }
 
   @Sendable func sleep(_ duration: Duration) async {
     await withCheckedContinuation { continuation in

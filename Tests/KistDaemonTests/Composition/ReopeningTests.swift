@@ -51,7 +51,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   /// Runs a daemon in this process, on the storages that it opens one after another.
   private func withDaemon(
     opening openings: @escaping @Sendable (Int) async throws(StorageError) -> OpenStorage,
-    manager: Manager, retryTime: Duration = .seconds(3600),
+    manager: Manager, pause: @escaping @Sendable (Duration) async -> Void = { _ in },
     holdBack: @escaping @Sendable (StorageError) async -> Void = { _ in },
     stop: @escaping @Sendable () -> Void = { Issue.record("kistd stops by itself") },
     _ body: (_ socket: String, _ reopen: () -> Void, Task<CInt, any Error>) async throws -> Void
@@ -72,7 +72,8 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
         holdBack: holdBack, environment: { _ in nil }, logger: .kistd(level: .critical),
         sockets: PassedSockets(requests: listening), manager: manager.serviceManager)
       daemon.stop = stop
-      daemon.retryTime = retryTime
+      daemon.retryTime = .seconds(3600)
+      daemon.pause = pause
       let (requests, request) = AsyncStream.makeStream(of: Void.self)
       let run = Task { [daemon] in try await daemon.run(reopening: requests) }
       try await body(directory + "/s", { request.yield() }, run)
@@ -86,10 +87,12 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
     async throws
   {
     let manager = Manager()
+    let isMended = Mutex(false)
     try await withDaemon(
-      opening: { count throws(StorageError) in
-        if count == 1 { throw StorageError(.corrupt, "it is damaged", hint: "mend it") }
-        #expect(count == 2, "tried before the retry time")
+      opening: { _ throws(StorageError) in
+        guard isMended.withLock(\.self) else {
+          throw StorageError(.corrupt, "it is damaged", hint: "mend it")
+        }
         return memory()
       }, manager: manager
     ) { socket, reopen, _ in
@@ -104,6 +107,7 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
           NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "x")))
       }
       #expect(refusal?.code == .corrupt && refusal?.outcome == .unchanged)
+      isMended.withLock { $0 = true }
       reopen()
       #expect(await manager.statuses(1) == ["memory, open"])
       // On the same connection.
@@ -118,11 +122,18 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
   @Test func `is opened by the next request after the user mended it`() async throws {
     let manager = Manager()
     let isMended = Mutex(false)
+    let tries = Atomic(0)
+    let pauses = Atomic(0)
     try await withDaemon(
       opening: { _ throws(StorageError) in
+        tries.add(1, ordering: .relaxed)
         guard isMended.withLock(\.self) else { throw StorageError(.denied, "others may write") }
         return memory()
-      }, manager: manager, retryTime: .zero
+      }, manager: manager,
+      pause: { time in
+        #expect(time > .zero && time <= .seconds(3600))
+        pauses.add(1, ordering: .relaxed)
+      }
     ) { socket, _, _ in
       _ = await manager.statuses(1)
       let storage = UserStorage.remote(socketPath: socket)
@@ -141,6 +152,8 @@ private func memory(isLocked: Bool = false, reopens: Bool = true) -> OpenStorage
       #expect(await manager.statuses(1) == ["memory, open"])
       let kept = try await storage.findAll()
       #expect(kept.count == 1, "it was opened once")
+      #expect(tries.load(ordering: .relaxed) == 5, "at the start, and for four of the requests")
+      #expect(pauses.load(ordering: .relaxed) == 4, "before each of these")
     }
   }
 

@@ -111,13 +111,15 @@ import Testing
       let key = CredentialKey(service: "app.service", account: "dbpass")
       _ = try await storage.credentials.save(NewCredential(key: key, secret: Secret(utf8: "s")))
     }
-    let time = Mutex(ContinuousClock.now + .seconds(60))
+    let time = Mutex(Duration.zero)
     let quiet = QuietWatch(
-      after: .seconds(5), now: { time.withLock(\.self) },
+      after: .seconds(5),
+      now: { SystemTick(nanoseconds: Int64(time.withLock(\.self) / .nanoseconds(1))) },
       sleep: { duration in time.withLock { $0 += duration } }, whenQuiet: {})
     let handlers = RequestHandlers(
       storage: Replaceable(await StorageHandler(.success(storage), nil)), audit: nil, quiet: quiet,
       unavailable: nil, holdBack: { _ in })
+    time.withLock { $0 += .seconds(60) }
     #expect(quiet.isQuiet(for: .seconds(30)))
     let credentials = handlers.unitCredentials(logger: .kistd(level: .critical))
     let answer = try #require(credentials.answer(.of(address: Self.address, cgroup: Self.cgroup)))

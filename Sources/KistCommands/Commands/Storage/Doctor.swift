@@ -72,7 +72,8 @@ extension Checkup {
       + host.secretServiceFindings(otherBus == nil ? diagnosis?.provider : host.keyringProvider())
       + host.serviceFindings()
       + host.fileFindings(socket: socket)
-      + host.backupFindings(try? status.get()) + host.programFindings() + host.plaintextFindings()
+      + (diagnosis?.isLockedAtStart == true ? [] : host.backupFindings(try? status.get()))
+      + host.programFindings() + host.plaintextFindings()
   }
 
   /// Returns the error that explains why the storage is locked: its key may be missing.
@@ -151,5 +152,12 @@ extension Host {
       own.prefix(while: { $0 != "," }) != ofUnits.prefix(while: { $0 != "," })
     else { return nil }
     return String(ofUnits)
+  }
+}
+
+extension StorageDiagnosis {
+  /// Whether kistd would start with a locked storage, for example because only a passphrase opens it.
+  fileprivate var isLockedAtStart: Bool {
+    if case .success(let choice) = choice { choice.whyLocked != nil } else { false }
   }
 }
