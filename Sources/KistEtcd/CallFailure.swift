@@ -13,7 +13,7 @@
     var concernsNode: Bool
     /// Whether etcd has discarded the history that was requested.
     var isCompacted = false
-    /// Whether the reply exceeds the limit of a message.
+    /// Whether the reply may exceed the limit of a message, so that a request for less is worth a try.
     var isTooLarge = false
 
     static func noTime(wasSent: Bool) -> CallFailure {
@@ -29,7 +29,10 @@
     /// Interprets the error of a call.
     ///
     /// The texts are etcd's own (api/v3rpc/rpctypes/error.go), which are the same in 3.4, 3.5 and 3.6.
-    init(_ error: any Error, wasSent: Bool) {
+    ///
+    /// - Parameter mayExceedLimit: Whether the reply may exceed the limit of a message. gRPC Swift
+    ///   reports such a reply as an internal error, as it does other faults of a node.
+    init(_ error: any Error, wasSent: Bool, mayExceedLimit: Bool = false) {
       guard let error = error as? RPCError else {
         self = .noTime(wasSent: wasSent)
         return
@@ -49,12 +52,10 @@
           hint: "compact the history, defragment each node, and disarm the alarm, with etcdctl")
       case .resourceExhausted where text.contains("too many requests"):
         self = .refused(.busy, "etcd has too many requests", hint: "try again later")
-      case .internalError where text.hasPrefix("Failed to decode message"):
-        // What gRPC Swift 2 reports for a reply above its limit. A reply to a commit is small.
+      case .internalError where mayExceedLimit:
         self = .refused(
-          .tooLarge, "the reply of etcd exceeds \(NodeClient.mostReplyBytes) bytes")
+          .tooLarge, "the reply of etcd may exceed \(NodeClient.mostReplyBytes) bytes")
         isTooLarge = true
-        mayBeMade = wasSent
       case .permissionDenied, .unauthenticated:
         self = .refused(
           .denied, "etcd does not allow the request",

@@ -8,10 +8,11 @@
   struct EtcdCluster: Sendable {
     private typealias KV = Etcdserverpb_KV.Method
 
-    /// The numbers of rows to request, until the rows fit into a reply of gRPC.
+    /// The number of rows to request first.
     ///
-    /// A row has about 300 bytes, and at most 1 MiB.
-    private static let pageSizes: [Int64] = [1024, 64, 6, 1]
+    /// A row has about 300 bytes, and at most 1 MiB. If the rows do not fit into a reply of gRPC, a
+    /// sixteenth is requested.
+    private static let pageSize: Int64 = 1024
 
     let nodes: Nodes
     let keys: Keys
@@ -45,14 +46,18 @@
         guard let revision = position.revision, revision > 0 else { return .compacted }
         request.revision = revision
       }
-      for size in Self.pageSizes {
-        request.limit = size
+      request.limit = Self.pageSize
+      while true {
         let reply: Etcdserverpb_RangeResponse
-        do throws(CallFailure) { reply = try await nodes.read(KV.Range.descriptor, request) } catch
-        {
+        do throws(CallFailure) {
+          // A single row always fits.
+          reply = try await nodes.read(
+            KV.Range.descriptor, request, mayExceedLimit: request.limit > 1)
+        } catch {
           if error.isCompacted { return .compacted }
-          if error.isTooLarge, size > 1 { continue }
-          throw error.error
+          guard error.isTooLarge else { throw error.error }
+          request.limit = max(request.limit / 16, 1)
+          continue
         }
         let rows = reply.kvs.compactMap { pair -> ListPage.Row? in
           guard case .row(_, let key) = keys.name(of: pair.key) else { return nil }
@@ -63,14 +68,15 @@
             rows: rows, isLast: !reply.more,
             position: list.position ?? ClusterPosition(revision: reply.header.revision)))
       }
-      throw .refused("a row exceeds what etcd can answer", as: .tooLarge)
     }
 
     private func records(_ names: [RecordName]) async throws(StorageError) -> [[UInt8]?] {
       let reply: Etcdserverpb_TxnResponse
       do throws(CallFailure) {
         reply = try await nodes.read(
-          KV.Txn.descriptor, Etcdserverpb_TxnRequest(reading: names, keys))
+          KV.Txn.descriptor, Etcdserverpb_TxnRequest(reading: names, keys),
+          // A single record always fits.
+          mayExceedLimit: names.count > 1)
       } catch { throw error.error }
       guard reply.responses.count == names.count else {
         throw StorageError(.unavailable, "etcd answered with another number of records")

@@ -44,6 +44,8 @@
             time: .seconds(10), timeout: .seconds(3), allowWithoutCalls: false)
           // Coalescing would delay each single request by 0.1 ms.
           $0.connection.flushCoalescing = nil
+          // The bytes that a node may send before they are read, for each stream: a page of rows.
+          $0.http2.targetWindowSize = 1 << 20
         })
       let client = Client(transport: transport)
       self.client = client

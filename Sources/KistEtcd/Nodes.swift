@@ -33,10 +33,13 @@
     }
 
     /// Sends a request that changes nothing, to further nodes if one fails.
+    ///
+    /// - Parameter mayExceedLimit: Whether the reply may exceed the limit of a message. The failure
+    ///   then says so, and no further node is tried.
     func read<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
-      _ method: MethodDescriptor, _ request: Request
+      _ method: MethodDescriptor, _ request: Request, mayExceedLimit: Bool = false
     ) async throws(CallFailure) -> Reply {
-      try await call(method, request, repeats: true)
+      try await call(method, request, repeats: true, mayExceedLimit: mayExceedLimit)
     }
 
     /// Sends a request that may change records.
@@ -45,11 +48,11 @@
     func change<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
       _ method: MethodDescriptor, _ request: Request
     ) async throws(CallFailure) -> Reply {
-      try await call(method, request, repeats: false)
+      try await call(method, request, repeats: false, mayExceedLimit: false)
     }
 
     private func call<Request: SwiftProtobuf.Message, Reply: SwiftProtobuf.Message>(
-      _ method: MethodDescriptor, _ request: Request, repeats: Bool
+      _ method: MethodDescriptor, _ request: Request, repeats: Bool, mayExceedLimit: Bool
     ) async throws(CallFailure) -> Reply {
       let clock = ContinuousClock()
       let end = clock.now + Self.deadline
@@ -63,7 +66,9 @@
           return try await within(limit, thenIfSet: wasSent, repeats ? limit : rest) {
             try await client.call(method, request, wasSent: wasSent)
           }
-        } catch { failure = CallFailure(error, wasSent: wasSent.isSet) }
+        } catch {
+          failure = CallFailure(error, wasSent: wasSent.isSet, mayExceedLimit: mayExceedLimit)
+        }
         guard failure.concernsNode, !Task.isCancelled else { throw failure }
         advance(from: client)
         guard repeats || !failure.mayBeMade, clock.now + Self.pause < end else { throw failure }

@@ -11,6 +11,7 @@
   internal import KistSystem
   internal import KistWire
   internal import Logging
+  internal import NIOCore
 
   /// The options of kist-etcd.
   struct EtcdOptions: ParsableCommand {
@@ -51,6 +52,9 @@
   package func startEtcdAdapter() -> Never {
     // The process contains a private key.
     kist_set_dumpable(0)
+    kist_share_memory()
+    // gRPC would use a thread for each CPU.
+    NIOSingletons.groupLoopCountSuggestion = 1
     Task {
       do {
         try await serve(try parse(CommandLine.words()))
@@ -81,14 +85,14 @@
     let nodes = Nodes(addresses, files)
     let descriptor = try listenReplacing(try socketPath(options.socket))
     async let versions: Void = nodes.reportVersions(logger: logger)
-    async let following: Void = follow(certificates, nodes, logger: logger)
+    async let maintenance: Void = maintain(certificates, nodes, logger: logger)
     try await EtcdCluster(nodes: nodes, keys: Keys(vault: vault)).cluster.serve(
       listeningOn: descriptor, as: "kist-etcd", logger: logger)
-    _ = await (versions, following)
+    _ = await (versions, maintenance)
   }
 
-  /// Connects again when the certificate was replaced, and warns before it ends.
-  private func follow(_ certificates: Certificates, _ nodes: Nodes, logger: Logger) async {
+  /// Connects again when the certificate was replaced, warns before it ends, and returns free memory.
+  private func maintain(_ certificates: Certificates, _ nodes: Nodes, logger: Logger) async {
     var certificates = certificates
     var rounds = 0
     while !Task.isCancelled {
@@ -98,6 +102,8 @@
       }
       rounds += 1
       try? await Task.sleep(for: .seconds(10))
+      // A request or a reply can have 2 MiB, which malloc(3) would keep.
+      kist_give_back_memory()
       if certificates.haveChanged(logger: logger) {
         nodes.reconnect()
         logger.notice("the certificates were replaced; connecting again")
