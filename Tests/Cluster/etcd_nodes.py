@@ -8,9 +8,14 @@ import signal
 import socket
 import subprocess
 import time
+import unittest
+
+from network import Network
 
 VAULT = "00112233445566778899aabbccddeeff"
 PREFIX = f"kist/1/{VAULT}/"
+# The variables that name the directories with the programs of etcd. They are those of Debian 12 and 13.
+VERSIONS = {"3.4": "KIST_ETCD_34", "3.5": "KIST_ETCD_35"}
 
 
 def free_port():
@@ -30,50 +35,64 @@ def make_authority(directory):
 
 
 def make_certificate(directory, name, days=365):
-    """Writes NAME.crt and NAME.key: for a node on 127.0.0.1, and for a client."""
+    """Writes NAME.crt and NAME.key: for a node on loopback or in a `Network`, and for a client."""
     openssl(directory, "req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
             "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
     with open(f"{directory}/{name}.ext", "w") as file:
-        file.write("subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n")
+        addresses = ["127.0.0.1", *map(Network.address, range(3))]
+        names = ",".join(f"IP:{address}" for address in addresses)
+        file.write(f"subjectAltName={names},DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n")
     openssl(directory, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key",
             "-CAcreateserial", "-out", f"{name}.crt", "-days", str(days), "-extfile", f"{name}.ext")
 
 
 class Nodes:
-    """One node, or three."""
+    """One node, or three: on loopback, or each at a host of a network, which has one more host for clients."""
 
-    def __init__(self, directory, count=1, options=()):
-        self.directory, self.options = directory, list(options)
+    def __init__(self, programs, directory, count=1, options=(), network=None):
+        self.programs, self.directory, self.options = programs, directory, list(options)
+        self.network = network
         self.certificates = f"{directory}/certificates"
         make_authority(self.certificates)
-        for name in ["node", "client"]:
+        for name in ["node", "client", "admin"]:
             make_certificate(self.certificates, name)
         self.ports = [(free_port(), free_port()) for _ in range(count)]
         self.processes = [None] * count
         for index in range(count):
             self.start(index)
-        deadline = time.monotonic() + 60
-        while self.etcdctl("endpoint", "health", check=False).returncode != 0:
-            if time.monotonic() > deadline:
-                self.stop()
-                raise RuntimeError("etcd did not start within 60 seconds; see its log in " + directory)
-            time.sleep(0.2)
+        try:
+            self.retry("endpoint", "health")
+        except BaseException:
+            self.stop()
+            raise
+
+    def address(self, index):
+        return self.network.address(index) if self.network else "127.0.0.1"
+
+    def enter(self, host):
+        return self.network.words(host) if self.network else []
 
     def url(self, index):
-        return f"https://127.0.0.1:{self.ports[index][0]}"
+        return f"https://{self.address(index)}:{self.ports[index][0]}"
 
-    def start(self, index):
+    def peer_url(self, index):
+        return f"https://{self.address(index)}:{self.ports[index][1]}"
+
+    def peers(self):
+        return ",".join(f"n{index}={self.peer_url(index)}" for index in range(len(self.ports)))
+
+    def start(self, index, words=(), options=()):
+        """Starts a node, with a command that runs it if there is one."""
         tls = ["--{}cert-file=node.crt", "--{}key-file=node.key", "--{}trusted-ca-file=ca.crt",
                "--{}client-cert-auth"]
-        peers = ",".join(f"n{number}=https://127.0.0.1:{peer}" for number, (_, peer) in enumerate(self.ports))
-        peer = f"https://127.0.0.1:{self.ports[index][1]}"
+        peer = self.peer_url(index)
         with open(f"{self.directory}/n{index}.log", "ab") as log:
             self.processes[index] = subprocess.Popen(
-                ["etcd", "--name", f"n{index}", "--data-dir", f"{self.directory}/n{index}",
+                [*self.enter(index), *words, f"{self.programs}/etcd", "--name", f"n{index}", "--data-dir", f"{self.directory}/n{index}",
                  "--listen-client-urls", self.url(index), "--advertise-client-urls", self.url(index),
                  "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
-                 "--initial-cluster", peers, *[option.format("") for option in tls],
-                 *[option.format("peer-") for option in tls], *self.options],
+                 "--initial-cluster", self.peers(), *[option.format("") for option in tls],
+                 *[option.format("peer-") for option in tls], *self.options, *options],
                 cwd=self.certificates, stdout=log, stderr=log)
 
     def kill(self, index, number=signal.SIGKILL):
@@ -84,14 +103,31 @@ class Nodes:
     def etcdctl(self, *arguments, check=True, endpoints=None):
         endpoints = endpoints or [self.url(index) for index in range(len(self.ports))]
         return subprocess.run(
-            ["etcdctl", "--endpoints", ",".join(endpoints), "--cacert", "ca.crt", "--cert", "client.crt",
-             "--key", "client.key", *arguments], cwd=self.certificates, check=check, capture_output=True,
+            [*self.enter(None), f"{self.programs}/etcdctl", "--endpoints", ",".join(endpoints), "--cacert", "ca.crt",
+             "--cert", "admin.crt", "--key", "admin.key", *arguments], cwd=self.certificates, check=check, capture_output=True,
             text=True, timeout=60, env={**os.environ, "ETCDCTL_API": "3"})
 
     def leader(self):
         lines = self.etcdctl("endpoint", "status", check=False).stdout.splitlines()
         leaders = [line.split(", ")[0] for line in lines if line.split(", ")[4] == "true"]
         return [self.url(index) for index in range(len(self.ports))].index(leaders[0])
+
+    def member(self, index):
+        """Returns the id of a node."""
+        lines = self.etcdctl("member", "list").stdout.splitlines()
+        return next(line.split(", ")[0] for line in lines if line.split(", ")[2] == f"n{index}")
+
+    def retry(self, *arguments, endpoints=None):
+        """Runs etcdctl until it succeeds, for at most 60 seconds."""
+        deadline = time.monotonic() + 60
+        while (end := self.etcdctl(*arguments, check=False, endpoints=endpoints)).returncode != 0:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"etcdctl {arguments} failed for 60 seconds: {end.stderr}")
+            time.sleep(0.1)
+
+    def wait_for(self, index):
+        """Waits until a node answers."""
+        self.retry("endpoint", "health", endpoints=[self.url(index)])
 
     def stop(self):
         for process in self.processes:
@@ -100,17 +136,50 @@ class Nodes:
                 process.wait(timeout=30)
 
 
-class Adapter:
-    """A kist-etcd, and requests to it."""
+class Connection:
+    """A connection to kist-etcd, for one request after another."""
 
-    def __init__(self, program, nodes, order=None):
-        self.path = f"{nodes.directory}/cluster.sock"
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.settimeout(30)
+        try:
+            self.socket.connect(path)
+        except OSError:
+            self.socket.close()
+            raise
+        self.lines = self.socket.makefile("rb")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def close(self):
+        self.lines.close()
+        self.socket.close()
+
+    def read(self):
+        """Returns the next line; `None` at the end."""
+        line = self.lines.readline()
+        return json.loads(line) if line else None
+
+    def call(self, **request):
+        self.socket.sendall(json.dumps(request).encode() + b"\n")
+        return self.read()
+
+
+class Adapter:
+    """A kist-etcd at the last host, and requests to it."""
+
+    def __init__(self, program, nodes, order=None, name="cluster", words=()):
+        self.path = f"{nodes.directory}/{name}.sock"
         endpoints = [nodes.url(index) for index in order or range(len(nodes.ports))]
         files = nodes.certificates
-        self.log = f"{nodes.directory}/adapter.log"
+        self.log = f"{nodes.directory}/{name}.log"
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(
-                [program, "--vault", VAULT, "--socket", self.path, "--ca", f"{files}/ca.crt",
+                [*nodes.enter(len(nodes.ports)), *words, program, "--vault", VAULT, "--socket", self.path, "--ca", f"{files}/ca.crt",
                  "--cert", f"{files}/client.crt", "--key", f"{files}/client.key",
                  *[word for url in endpoints for word in ("--endpoint", url)]], stdout=log, stderr=log)
         deadline = time.monotonic() + 30
@@ -124,31 +193,20 @@ class Adapter:
                 time.sleep(0.05)
 
     def connect(self):
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(30)
-        try:
-            connection.connect(self.path)
-        except OSError:
-            connection.close()
-            raise
-        return connection
+        return Connection(self.path)
 
     def log_text(self):
         with open(self.log, encoding="utf-8") as log:
             return log.read()
 
     def call(self, **request):
-        with self.connect() as connection, connection.makefile("rb") as lines:
-            connection.sendall(json.dumps(request).encode() + b"\n")
-            return json.loads(lines.readline())
+        with self.connect() as connection:
+            return connection.call(**request)
 
     def changes(self, generation, after):
-        """Returns the connection and its lines, after the first reply."""
+        """Returns the connection and its first reply; the events follow."""
         connection = self.connect()
-        lines = connection.makefile("rb")
-        request = {"op": "changes", "generation": generation, "after": after}
-        connection.sendall(json.dumps(request).encode() + b"\n")
-        return connection, lines, json.loads(lines.readline())
+        return connection, connection.call(op="changes", generation=generation, after=after)
 
     def resident_kib(self):
         with open(f"/proc/{self.process.pid}/status") as status:
@@ -179,7 +237,21 @@ def row(first, last=0, generation=1):
     return f"{generation:08x}/row/{first:02x}{'00' * 14}{last:02x}"
 
 
-def require_programs():
-    missing = [name for name in ["etcd", "etcdctl", "openssl"] if not shutil.which(name)]
-    if missing:
-        raise RuntimeError(f"missing programs: {missing}; install etcd-server, etcd-client and openssl")
+def programs(version):
+    """Returns the directory of the programs of a version of etcd; `None` if it is not there."""
+    directory = os.environ.get(VERSIONS[version])
+    if directory and shutil.which("openssl"):
+        return directory
+    if "CI" in os.environ:
+        raise RuntimeError(f"etcd {version} or openssl is missing: run `make test-cluster`")
+    return None
+
+
+def for_each_version(loader, cases):
+    """Returns the tests of some classes, for each version of etcd."""
+    suite = unittest.TestSuite()
+    for version in VERSIONS:
+        for case in cases:
+            name = f"{case.__name__} with etcd {version}"
+            suite.addTests(loader.loadTestsFromTestCase(type(name, (case,), {"version": version, "__module__": case.__module__})))
+    return suite

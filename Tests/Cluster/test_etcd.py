@@ -1,57 +1,14 @@
-"""kist-etcd with real nodes of etcd: what docs/cluster-protocol.md promises. Run with `make test-cluster`.
-
-KIST_ETCD names the program. All servers listen on loopback.
-"""
+"""What docs/cluster-protocol.md promises, by kist-etcd with real nodes of etcd on loopback: `make test-cluster`."""
 
 import base64
 import concurrent.futures
-import json
 import os
-import shutil
 import signal
-import tempfile
 import time
 import unittest
 
-from etcd_nodes import (PREFIX, Adapter, Nodes, change, encoded, make_certificate, openssl, require_programs, row)
-
-PROGRAM = os.path.abspath(os.environ["KIST_ETCD"])
-
-
-class ClusterTest(unittest.TestCase):
-    count, options = 1, ()
-
-    @classmethod
-    def setUpClass(cls):
-        require_programs()
-
-    def setUp(self):
-        self.directory = tempfile.mkdtemp(prefix="kist-etcd-")
-        self.addCleanup(shutil.rmtree, self.directory)
-        self.nodes = Nodes(self.directory, self.count, self.options)
-        self.addCleanup(self.nodes.stop)
-        self.adapter = Adapter(PROGRAM, self.nodes)
-        self.addCleanup(self.adapter.stop)
-
-    def commit(self, *arguments, **options):
-        reply = self.adapter.call(**change(*arguments, **options))
-        self.assertIs(reply.get("committed"), True, reply)
-        return reply["position"]
-
-    def head(self, generation=1):
-        return self.adapter.call(op="head", generation=generation)
-
-    def put(self, *names, data=b"x", deletes=()):
-        reply = self.adapter.call(op="commit", puts=dict.fromkeys(names, encoded(data)), deletes=list(deletes))
-        self.assertIs(reply.get("committed"), True, reply)
-        return reply["position"]
-
-    def watch(self, generation, after):
-        connection, lines, reply = self.adapter.changes(generation, after)
-        self.addCleanup(connection.close)
-        self.addCleanup(lines.close)
-        self.assertEqual(reply, {"ok": True})
-        return lambda: json.loads(lines.readline())
+from cluster_test import ClusterTest
+from etcd_nodes import PREFIX, change, encoded, for_each_version, make_certificate, openssl, row
 
 
 class OneNode(ClusterTest):
@@ -196,12 +153,6 @@ class OneNode(ClusterTest):
             self.nodes.kill(0, signal.SIGCONT)
         self.wait_for_head(encoded(b"head 1"), encoded(b"head 2"))
 
-    def wait_for_head(self, *heads):
-        deadline = time.monotonic() + 30
-        while self.head().get("head", "") not in heads:
-            self.assertLess(time.monotonic(), deadline, self.head())
-            time.sleep(0.2)
-
     def test_a_replaced_certificate_is_used_and_one_near_its_end_is_reported(self):
         make_certificate(self.nodes.certificates, "client", days=5)
         deadline = time.monotonic() + 30
@@ -225,17 +176,15 @@ class OneNode(ClusterTest):
         for name in ["client.key", "client.crt"]:
             os.replace(f"{directory}/{name}", f"{self.nodes.certificates}/{name}")
         self.adapter.stop()
-        self.adapter = Adapter(PROGRAM, self.nodes)
-        self.addCleanup(self.adapter.stop)
+        self.adapter = self.start_adapter()
         self.assertEqual(self.head()["error"]["code"], "unavailable")
 
     def test_a_second_adapter_at_the_same_socket_ends(self):
         with self.assertRaisesRegex(RuntimeError, "another kist-etcd"):
-            second = Adapter.__new__(Adapter)
             path = self.adapter.path
             os.rename(path, path + ".kept")
             try:
-                second.__init__(PROGRAM, self.nodes)
+                self.start_adapter()
             finally:
                 os.rename(path + ".kept", path)
 
@@ -254,54 +203,8 @@ class SmallQuota(ClusterTest):
         self.assertTrue(self.head()["ok"])
 
 
-class ThreeNodes(ClusterTest):
-    count = 3
-
-    def test_commits_go_on_after_the_leader_is_killed_and_none_is_lost(self):
-        self.adapter.stop()
-        leader = self.nodes.leader()
-        # The adapter uses the leader first.
-        order = [leader] + [index for index in range(3) if index != leader]
-        self.adapter = Adapter(PROGRAM, self.nodes, order)
-        self.addCleanup(self.adapter.stop)
-        start = self.head()["position"]
-        self.commit(1, None)
-        self.nodes.kill(leader)
-        sequence, longest, last = 1, 0, time.monotonic()
-        deadline = time.monotonic() + 60
-        while sequence < 30 and time.monotonic() < deadline:
-            current = self.head().get("head")
-            if current is None:
-                continue
-            sequence = int(base64.b64decode(current).split()[1])
-            reply = self.adapter.call(**change(sequence + 1, current))
-            if reply.get("committed"):
-                longest, last = max(longest, time.monotonic() - last), time.monotonic()
-        self.assertGreaterEqual(sequence, 30)
-        print(f"longest time without a commit: {longest:.1f} s")
-        event = self.watch(1, start)
-        heads = [event()["puts"]["00000001/head"] for _ in range(30)]
-        self.assertEqual(heads, [encoded(b"head %d" % number) for number in range(1, 31)])
-
-    def test_a_paused_node_is_left_for_another(self):
-        self.commit(1, None)
-        self.nodes.kill(0, signal.SIGSTOP)
-        try:
-            deadline = time.monotonic() + 30
-            while self.head().get("head") != encoded(b"head 1"):
-                self.assertLess(time.monotonic(), deadline)
-            self.commit(2, encoded(b"head 1"))
-        finally:
-            self.nodes.kill(0, signal.SIGCONT)
-
-    def test_without_a_majority_reads_and_watches_end(self):
-        self.commit(1, None)
-        event = self.watch(1, self.head()["position"])
-        self.nodes.kill(1)
-        self.nodes.kill(2)
-        # The node that is left has no leader any longer, and ends the watch.
-        self.assertEqual(event()["error"]["code"], "unavailable")
-        self.assertEqual(self.head()["error"]["code"], "unavailable")
+def load_tests(loader, _, pattern):
+    return for_each_version(loader, [OneNode, SmallQuota])
 
 
 if __name__ == "__main__":
