@@ -159,6 +159,7 @@ private func status(
   case .keyringItems: try await printKeyringItems(rest, environment: environment)
   case .rekey: try rekey(rest, environment: environment)
   case .restore: try restore(rest, environment: environment)
+  case .vault: try await runVaultCommand(rest, environment: environment)
   }
 }
 

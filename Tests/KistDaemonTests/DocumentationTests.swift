@@ -36,7 +36,7 @@ import Testing
     let commands: [any ParsableCommand.Type] = [
       FsckCommand.self, KeyFileCommand.self, KeyringItemsCommand.self, MigrateCommand.self,
       ProbeCommand.self,
-      RekeyCommand.self, RestoreCommand.self,
+      RekeyCommand.self, RestoreCommand.self, VaultCommand.self,
     ]
     #expect(usage.matches(of: /kistd [a-z]/).count == commands.count)
     for command in commands {

@@ -22,6 +22,7 @@ import Testing
     usualPinFile: "/home/u/.local/state/kist/storage",
     keyringLock: "/home/u/.local/state/kist/keyring.lock",
     progressDirectory: "/home/u/.local/state/kist", acceptsRollback: false,
+    machineKey: "/home/u/.local/state/kist/machine.key",
     auditFile: "/home/u/.local/state/kist/audit.jsonl", auditSize: 16 << 20,
     maximumConnections: 128,
     deadline: .seconds(30),
@@ -42,6 +43,15 @@ import Testing
     Case(arguments: ["--socket", "/a"], environment: ["KISTD_SOCKET": "/b"]) { $0.socket = "/a" },
     Case(arguments: ["--accept-rollback"]) { $0.acceptsRollback = true },
     Case(environment: ["KISTD_ACCEPT_ROLLBACK": "1"]),
+    Case(environment: ["KISTD_STORAGE": "shared"]) { $0.storage = .shared },
+    Case(arguments: ["--machine-key", "/k", "--cluster", "/c"]) {
+      $0.machineKey = "/k"
+      $0.clusterSocket = "/c"
+    },
+    Case(environment: ["KISTD_MACHINE_KEY": "/k", "KISTD_CLUSTER": "/c"]) {
+      $0.machineKey = "/k"
+      $0.clusterSocket = "/c"
+    },
     Case(arguments: ["--storage", "auto"]),
     Case(environment: ["KISTD_STORAGE": "encrypted-file"]) { $0.storage = .encryptedFile },
     Case(environment: ["KISTD_STORAGE": "libsecret"]) { $0.storage = .libsecret },
@@ -49,11 +59,13 @@ import Testing
       $0.dataDirectory = "/d"
       $0.pinFile = "/d/storage"
       $0.auditFile = "/d/audit.jsonl"
+      $0.machineKey = "/d/machine.key"
     },
     Case(environment: ["KISTD_DATA": "/d"]) {
       $0.dataDirectory = "/d"
       $0.pinFile = "/d/storage"
       $0.auditFile = "/d/audit.jsonl"
+      $0.machineKey = "/d/machine.key"
     },
     Case(environment: ["KISTD_DATA": ""]),
     Case(environment: ["XDG_DATA_HOME": "/x"]) { $0.dataDirectory = "/x/kist" },
@@ -64,6 +76,7 @@ import Testing
       $0.pinFile = "/x/kist/storage"
       $0.usualPinFile = "/x/kist/storage"
       $0.auditFile = "/x/kist/audit.jsonl"
+      $0.machineKey = "/x/kist/machine.key"
       $0.progressDirectory = "/x/kist"
       $0.keyringLock = "/x/kist/keyring.lock"
     },
@@ -80,6 +93,7 @@ import Testing
       $0.pinFile = "/x/kist/storage"
       $0.usualPinFile = "/x/kist/storage"
       $0.auditFile = "/x/kist/audit.jsonl"
+      $0.machineKey = "/x/kist/machine.key"
       $0.progressDirectory = "/x/kist"
       $0.keyringLock = "/x/kist/keyring.lock"
     },
@@ -96,6 +110,7 @@ import Testing
     ) { $0.keySource = .file(path: "/run/key/kist.key") },
     Case(environment: ["CREDENTIALS_DIRECTORY": "/run/passphrase", "KISTD_KEY_FILE": "/k"]) {
       $0.keySource = .passphraseFile(path: "/run/passphrase/kist.passphrase")
+      $0.machineKey = "/run/passphrase/kist.machine-key"
       $0.storage = .encryptedFile
     },
     Case(environment: ["CREDENTIALS_DIRECTORY": "/elsewhere", "KISTD_KEY_FILE": "/k"]) {
@@ -129,6 +144,7 @@ import Testing
       $0.dataDirectory = "/d"
       $0.pinFile = "/d/storage"
       $0.auditFile = "/d/audit.jsonl"
+      $0.machineKey = "/d/machine.key"
       $0.logFile = "/d/kistd.log"
     },
     Case(environment: ["KISTD_DETACH": "1"]),
@@ -233,7 +249,7 @@ import Testing
     ["--to", "encrypted-file", "--storage", "libsecret"], ["--to", "keychain"], [],
     ["--to", "libsecret", "--", "foo"], ["--to", "libsecret", "foo"],
     ["--from", "libsecret", "--to", "libsecret"], ["--from", "keychain", "--to", "libsecret"],
-    ["--from", "", "--to", "libsecret"],
+    ["--to", "shared"], ["--from", "", "--to", "libsecret"],
   ])
   func `an error in a migration's options names the command that shows them`(
     arguments: [String]
@@ -251,8 +267,10 @@ import Testing
   @Test(arguments: [
     (["--to", "libsecret"], StorageKind.encryptedFile), (["--to", "encrypted-file"], .libsecret),
     (["--from", "encrypted-file", "--to", "libsecret"], .encryptedFile),
+    (["--from", "shared", "--to", "libsecret"], .shared),
+    (["--from", "encrypted-file", "--to", "shared"], .encryptedFile),
   ])
-  func `a migration is from the only other storage, or from the given one`(
+  func `a migration without --from is between keyring and encrypted file`(
     arguments: [String], source: StorageKind
   ) throws {
     let options = try MigrateCommand.parse(arguments).options { Self.home[$0] }

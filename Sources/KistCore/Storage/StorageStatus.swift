@@ -6,6 +6,8 @@ public struct StorageStatus: Sendable, Equatable {
   public struct Durability: RawRepresentable, Hashable, Sendable {
     /// It survives a power cut.
     public static let disk = Self(rawValue: "disk")
+    /// It survives the loss of a minority of the nodes of a cluster.
+    public static let quorum = Self(rawValue: "quorum")
     /// It survives what the keyring's provider guarantees.
     public static let provider = Self(rawValue: "provider")
     /// Not known, because the storage could not be opened.

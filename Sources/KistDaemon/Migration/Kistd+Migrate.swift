@@ -11,7 +11,7 @@ struct MigrateCommand: ParsableCommand {
 
   @Option(
     help: .value(
-      "kind", "The storage to move from; by default the other one, if there is only one."),
+      "kind", "The storage to move from; by default the other one of keyring and encrypted file."),
     completion: .list(StorageKind.all.map(\.rawValue)))
   var from: String?
 
@@ -24,6 +24,8 @@ struct MigrateCommand: ParsableCommand {
 
   @OptionGroup var store: StoreOptions
 
+  @OptionGroup var vault: VaultOptions
+
   @OptionGroup var strength: WeakOption
 
   @OptionGroup var use: UseOptions
@@ -33,10 +35,12 @@ struct MigrateCommand: ParsableCommand {
   ) throws(StorageError) -> (source: StorageKind, target: StorageKind, Options) {
     let target = try kind(to, of: "--to", among: StorageKind.all)
     let others = StorageKind.all.filter { $0 != target }
-    let implied = others.count == 1 ? others[0].rawValue : ""
+    let usual = others.filter(\.isChosenAutomatically)
+    let implied = usual.count == 1 ? usual[0].rawValue : ""
     let source = try kind(from ?? implied, of: "--from", among: others)
     let options = try options(environment: environment) { kistd in
       kistd.store = store
+      kistd.vault = vault
       kistd.strength = strength
       kistd.use = use
     }
@@ -59,6 +63,7 @@ func migrate(
   let (source, target, options) = try command.options(environment: environment)
   // The storage of a running kistd is one of the two.
   try EncryptedFile.checkIsClosed(at: options.storePath)
+  try EncryptedFile.checkIsClosed(at: options.copyPath)
   try options.checkKeyringIsFree()
   var context = StorageContext(
     options: options, environment: environment, logger: .kistd(level: options.logLevel))

@@ -28,12 +28,18 @@ struct MigrationReport {
     case .moved(let count, let left):
       printLine(summary(of: count))
       if keepsSource {
-        printLine("\(source.name) was not changed: kistd without --data keeps credentials there")
+        printLine("\(source.name) was not changed: \(otherUser)")
       }
       list(left, "differs")
     case .differing(let keys): list(keys, "differs")
     case .damaged(let keys): list(keys, "damaged")
     }
+  }
+
+  /// The reason why the source keeps its credentials.
+  private var otherUser: String {
+    source == .shared
+      ? "other machines use it" : "kistd without --data keeps credentials there"
   }
 
   private func check(_ outcome: Migration.Outcome) throws(StorageError) {
@@ -54,7 +60,7 @@ struct MigrationReport {
           + "copied or removed, and kistd uses the same storage as before",
         hint: keepsSource
           ? "delete those in \(target.name) with \(deletion), and run it again; "
-            + "kistd without --data also uses those in \(source.name)"
+            + "\(source.name) must stay as it is: \(otherUser)"
           : "delete one of each pair: in the storage that kistd uses, with "
             + "`kistd -- kist delete SERVICE ACCOUNT`; in the other storage, with "
             + deletion + "; then run it again",
@@ -132,9 +138,11 @@ struct MigrationReport {
 extension Options {
   /// Returns whether a migration leaves the source unchanged.
   ///
-  /// There is one external storage for each user. It stays unchanged if kistd without `--data` also
+  /// A shared vault always does. There is one external storage for each user. It stays unchanged if kistd without `--data` also
   /// keeps credentials in it.
   func keepsInMigration(_ source: StorageKind) throws(StorageError) -> Bool {
+    // A migration moves this machine, not the others that share the vault.
+    if source == .shared { return true }
     guard source.isExternal, pinFile != usualPinFile else { return false }
     return try PinFile(path: usualPinFile).read()?.kind == source
   }

@@ -19,6 +19,7 @@ struct Kistd: ParsableCommand {
       kistd rekey [OPTIONS]
       kistd restore FILE [OPTIONS]
       kistd key-file add [OPTIONS]
+      kistd vault ACTION [WORD] [OPTIONS]
       """,
     discussion: """
       kistd runs COMMAND with the path of the socket in KIST_SOCKET. It serves until COMMAND ends, \
@@ -41,6 +42,8 @@ struct Kistd: ParsableCommand {
   var storage: String?
 
   @OptionGroup var store: StoreOptions
+
+  @OptionGroup var vault: VaultOptions
 
   @OptionGroup var strength: WeakOption
 
@@ -80,6 +83,7 @@ struct Kistd: ParsableCommand {
 /// The subcommands of kistd; with one of these as its first argument, kistd does not serve.
 enum KistdCommand: String, CaseIterable {
   case fsck, keyFile = "key-file", keyringItems = "keyring-items", migrate, probe, rekey, restore
+  case vault
 }
 
 struct UseOptions: ParsableArguments {

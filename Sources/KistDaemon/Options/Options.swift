@@ -32,6 +32,10 @@ struct Options: Sendable, Equatable {
   var progressDirectory: String?
   /// Whether to open an encrypted file that is older than its progress note.
   var acceptsRollback: Bool
+  /// The key file by which shared vaults know this machine.
+  var machineKey: String
+  /// The socket at which an adapter serves the cluster of a shared vault; `nil` for the usual one.
+  var clusterSocket: String?
   var auditFile: String
   /// The number of bytes of the audit log to keep; 0 for no log.
   var auditSize: Int
@@ -100,6 +104,10 @@ extension Kistd {
       throw .wrongUsage("HOME is not set", hint: homeHint)
     }
 
+    let machineCredential = variable("CREDENTIALS_DIRECTORY").map { $0 + "/kist.machine-key" }
+      .flatMap { isFile($0) ? $0 : nil }
+    let ownMachineKey = try path("machine-key", vault.machineKey)
+
     // A passphrase implies the encrypted file; a key file, the default, does not.
     let kind: StorageKind? =
       if let asked = setting("storage", storage) {
@@ -120,6 +128,8 @@ extension Kistd {
       keyringLock: state + "/keyring.lock",
       progressDirectory: stateHome,
       acceptsRollback: acceptRollback,
+      machineKey: machineCredential ?? ownMachineKey ?? (ownData ?? state) + "/machine.key",
+      clusterSocket: try path("cluster", vault.cluster),
       auditFile: (ownData ?? state) + "/audit.jsonl",
       auditSize: try setting("audit", audit)?.auditSize() ?? 16 << 20,
       maximumConnections: try setting("max-connections", maxConnections)?.integer(in: 1...10_000)

@@ -7,8 +7,11 @@ internal import KistTerminal
 enum AskedPassphrase: String {
   case ofBackup = "Passphrase of the backup: "
   case ofStore = "Passphrase of the store: "
+  case ofAdminKey = "Passphrase of the admin key: "
   /// A new passphrase, which is typed twice.
   case newOfStore = "New passphrase of the store: "
+  /// A new passphrase, which is typed twice.
+  case newOfAdminKey = "New passphrase of the admin key: "
 }
 
 /// Reads a passphrase from a descriptor to its end, without one trailing newline, and closes it.
@@ -42,7 +45,7 @@ func refuseOneDescriptor(for first: CInt?, and second: CInt?) throws(StorageErro
 
 private func ask(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
   let ask = { (prompt) throws(StorageError) in try hiddenLine(asking: prompt, on: "/dev/tty") }
-  return asked == .newOfStore
+  return [.newOfStore, .newOfAdminKey].contains(asked)
     ? try newPassphrase(asking: asked.rawValue, by: ask) : try ask(asked.rawValue)
 }
 

@@ -145,6 +145,8 @@ struct ProbeCommand: ParsableCommand {
   var detach = false
 
   @OptionGroup var store: StoreOptions
+
+  @OptionGroup var vault: VaultOptions
 }
 
 /// Runs `kistd probe`.
@@ -160,6 +162,7 @@ func probe(
       kistd.storage = command.storage
       kistd.detach = command.detach
       kistd.store = command.store
+      kistd.vault = command.vault
     }
   } catch {
     // `kist doctor` shows which variable is wrong.

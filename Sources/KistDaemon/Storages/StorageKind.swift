@@ -57,7 +57,7 @@ struct StorageKind: Sendable {
 
 extension StorageKind: Equatable {
   /// The table of storages; kistd prefers an earlier one.
-  static let all: [StorageKind] = [.libsecret, .encryptedFile]
+  static let all: [StorageKind] = [.libsecret, .encryptedFile, .shared]
 
   init?(rawValue: String) {
     guard let kind = Self.all.first(where: { $0.rawValue == rawValue }) else { return nil }
@@ -72,7 +72,8 @@ extension StorageKind: Equatable {
 
   /// The command that moves credentials to this storage, for a hint that says what is moved.
   var migration: String {
-    "`kistd migrate --to \(rawValue)`, with the same --data if one was given"
+    let from = isChosenAutomatically ? "" : "--from KIND "
+    return "`kistd migrate \(from)--to \(rawValue)`, with the same --data if one was given"
   }
 
   static func == (left: Self, right: Self) -> Bool { left.rawValue == right.rawValue }

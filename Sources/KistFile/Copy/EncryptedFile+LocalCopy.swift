@@ -36,13 +36,22 @@ extension EncryptedFile {
       }
     }
     let (store, storage) = try await openStore(options)
-    return store.localCopy(storage, note: options.path + ".vault")
+    return store.localCopy(storage, note: notePath(ofCopy: options.path))
   }
+
+  /// Returns the note beside a copy, also while another process has the copy open.
+  package static func note(ofCopy path: String) throws(StorageError) -> [UInt8]? {
+    let note = notePath(ofCopy: path)
+    return try privateBytes(at: note, "note of the vault", limit: longestNote)
+  }
+
+  private static func notePath(ofCopy path: String) -> String { path + ".vault" }
 }
 
 extension FileStore {
   fileprivate func localCopy(_ storage: OpenStorage, note: String) -> LocalCopy {
-    LocalCopy(
+    let path = options.path
+    return LocalCopy(
       storage: storage,
       state: { () throws(StorageError) in
         try self.session().header(in: self.connections).vaultState
@@ -70,8 +79,7 @@ extension FileStore {
         }
       },
       note: { () throws(StorageError) in
-        guard let file = try PrivateFile.open(note, "note of the vault") else { return nil }
-        return try file.descriptor.bytes(upTo: longestNote, path: note)
+        try EncryptedFile.note(ofCopy: path)
       },
       setNote: { bytes throws(StorageError) in
         _ = try writeWhole(bytes.span, to: note, replacing: true)

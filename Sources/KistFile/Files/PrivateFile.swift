@@ -1,6 +1,6 @@
 internal import Glibc
 package import KistCore
-internal import KistSodium
+package import KistSodium
 internal import KistSystem
 
 /// A file with a secret that only this user can read.
@@ -83,6 +83,39 @@ extension EncryptedFile {
         .badRequest, "the key file \(path) is missing",
         hint: "check the path; a command that uses a running kistd needs no key file")
     }
+  }
+}
+
+extension EncryptedFile {
+  /// Returns the key in a key file, with which a machine proves to a shared vault what it is.
+  ///
+  /// Throws `unavailable` where there is none, and `denied` where others could have read it.
+  package static func machineKey(at path: String) throws(StorageError) -> GuardedKey {
+    guard let key = try KeyFile.read(path) else {
+      throw StorageError(
+        .unavailable, "the key file of this machine, \(path), is missing",
+        hint: "bring it back from a backup; `kistd vault identity` makes one for a new machine")
+    }
+    return key
+  }
+
+  /// Returns the key in a key file as `machineKey` does; makes the file if there is none.
+  package static func newMachineKey(at path: String) throws(StorageError) -> GuardedKey {
+    if let key = try KeyFile.read(path) { return key }
+    return try KeyFile.create(path)
+  }
+
+  /// Returns the content of a file that only this user can read; `nil` where there is none.
+  ///
+  /// Throws `tooLarge` if it has more than `limit` bytes.
+  package static func privateBytes(
+    at path: String, _ what: String, limit: Int
+  ) throws(StorageError) -> [UInt8]? {
+    guard let file = try PrivateFile.open(path, what) else { return nil }
+    guard file.size <= limit else {
+      throw .refused("the \(what) \(path) has more than \(limit) bytes", as: .tooLarge)
+    }
+    return try file.descriptor.bytes(upTo: limit, path: path)
   }
 }
 

@@ -38,7 +38,11 @@ package struct Digest: Hashable, Sendable {
   /// Makes the hash of some bytes.
   package init(of bytes: [UInt8]) { self.bytes = blake2b(bytes.span, count: Self.size) }
 
-  init(copying bytes: [UInt8]) { self.bytes = bytes }
+  /// Copies a hash of 32 bytes.
+  package init(copying bytes: [UInt8]) {
+    precondition(bytes.count == Self.size, "a hash has 32 bytes")
+    self.bytes = bytes
+  }
 
   /// The value for something that does not exist: zeros.
   package static let none = Digest(copying: [UInt8](repeating: 0, count: size))

@@ -1,0 +1,226 @@
+internal import ArgumentParser
+internal import KistCluster
+internal import KistCore
+internal import KistFile
+internal import KistReplica
+internal import KistShared
+internal import KistSodium
+internal import KistSystem
+internal import KistVault
+internal import Logging
+
+struct VaultCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "kistd vault",
+    abstract: "Make a shared vault, join one, or add machines to it.",
+    usage: "kistd vault ACTION [WORD] [OPTIONS]",
+    discussion: """
+      The actions are:
+
+      identity      Print the public keys of this machine. Makes its key file if there is none.
+      init          Make a vault in the cluster, with this machine as its first member.
+      add KEYS      Add the machine with these public keys. Prints the line with which it joins.
+      join LINE     Join a vault with the line from its admin; kistd must not be running.
+      members       List the machines of the vault.
+      """)
+
+  enum Action: String, CaseIterable {
+    case identity, `init`, add, join, members
+
+    var takesWord: Bool { self == .add || self == .join }
+  }
+
+  @Argument(
+    help: .value("action", "What to do."), completion: .list(Action.allCases.map(\.rawValue)))
+  var action: String
+
+  @Argument(help: .value("word", "The public keys of a machine, or the line of an admin."))
+  var word: String?
+
+  @Option(help: .value("name", "The name of this machine, or of the one that is added."))
+  var name: String?
+
+  @Flag(help: "Let the machine that is added only read the vault.")
+  var reader = false
+
+  @Option(help: .value("path", "The file with the admin key; init makes it if there is none."))
+  var adminKey: String?
+
+  @Option(
+    help: .value(
+      "number",
+      "Read the passphrase of the admin key from this descriptor; by default standard input."
+    ))
+  var passphraseFd: String?
+
+  @OptionGroup var strength: WeakOption
+
+  @Option(help: .value("directory", "The directory of the copy; by default $XDG_DATA_HOME/kist."))
+  var data: String?
+
+  @OptionGroup var vault: VaultOptions
+
+  /// Returns the action and the options of kistd; throws `badRequest` if an argument does not fit.
+  func checked(
+    environment: (String) -> String?
+  ) throws(StorageError) -> (Action, Options) {
+    guard let action = Action(rawValue: action) else { throw Self.noSuchAction }
+    guard (word != nil) == action.takesWord else {
+      throw .wrongUsage(
+        action.takesWord ? "\(action) needs a word after it" : "unexpected argument",
+        of: Self.self)
+    }
+    let isOfAdmin = action == .`init` || action == .add
+    guard isOfAdmin || (name == nil && adminKey == nil && passphraseFd == nil) else {
+      throw .wrongUsage(
+        "--name, --admin-key and --passphrase-fd are only for init and add", of: Self.self)
+    }
+    guard !reader || action == .add else {
+      throw .wrongUsage("--reader is only for add", of: Self.self)
+    }
+    let options = try options(environment: environment) { kistd in
+      kistd.store.place.data = data
+      kistd.vault = vault
+      kistd.strength = strength
+    }
+    return (action, options)
+  }
+
+  static var noSuchAction: StorageError {
+    .wrongUsage(
+      "there is no such action of a vault", of: Self.self,
+      hint: "the actions are \(listed(Action.allCases.map(\.rawValue), "and"))")
+  }
+
+  func required(_ value: String?, _ flag: String) throws(StorageError) -> String {
+    guard let value, !value.isEmpty else {
+      throw .wrongUsage("\(flag) is missing", of: Self.self)
+    }
+    return value
+  }
+
+  /// Reads the passphrase, and opens the admin key; makes it if `isNew` allows that.
+  func openAdminKey(isNew: Bool, _ options: Options) throws(StorageError) -> SigningKey {
+    let file = AdminKeyFile(path: try required(adminKey, "--admin-key"))
+    let makes = isNew && !file.exists
+    let passphrase = try readPassphrase(
+      makes ? .newOfAdminKey : .ofAdminKey,
+      from: try descriptor(passphraseFd ?? "0", of: "--passphrase-fd") ?? 0)
+    return isNew
+      ? try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
+      : try file.open(passphrase)
+  }
+}
+
+/// Runs `kistd vault`.
+func runVaultCommand(
+  _ arguments: [String], environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) -> CInt {
+  // For `nonsense --help`, the parser would explain `vault`.
+  if let first = arguments.first, !first.hasPrefix("-"),
+    VaultCommand.Action(rawValue: first) == nil
+  {
+    throw VaultCommand.noSuchAction
+  }
+  let command = try parse(VaultCommand.self, arguments)
+  let (action, options) = try command.checked(environment: environment)
+  switch action {
+  case .identity:
+    let key = try EncryptedFile.newMachineKey(at: options.machineKey)
+    printLine(try MachineIdentity(seed: key).keys.word)
+  case .`init`: try await makeVault(command, options, environment)
+  case .add:
+    let keys = try MachineKeys(word: command.word ?? "")
+    let name = try command.required(command.name, "--name")
+    let note = try noteOfVault(options)
+    let replica = try ReplicaOptions(machineKey: options.machineKey)
+    let admin = VaultAdmin(
+      try command.openAdminKey(isNew: false, options), on: try options.cluster(environment), replica
+    )
+    let invitation = try await admin.add(
+      VaultAdmin.NewMember(keys, command.reader ? .reader : .writer, name: name), note: note)
+    printLine(invitation.word)
+  case .join:
+    try await join(
+      SharedVault.Invitation(word: command.word ?? ""), options, environment)
+  case .members:
+    let note = try noteOfVault(options)
+    let identity = try ReplicaOptions(machineKey: options.machineKey).machine
+    for machine in try SharedVault.machines(in: note, of: identity) {
+      let role = machine.role == .writer ? "writer" : "reader"
+      let isThis = machine.id == identity.id ? " (this machine)" : ""
+      printLine("\(machine.id) \(role) \(machine.name)\(isThis)")
+    }
+  }
+  return 0
+}
+
+/// Returns the note beside the copy; throws `unavailable` if this machine has not joined a vault.
+private func noteOfVault(_ options: Options) throws(StorageError) -> [UInt8] {
+  guard let note = try EncryptedFile.note(ofCopy: options.copyPath) else { throw .notJoined }
+  return note
+}
+
+private func makeVault(
+  _ command: VaultCommand, _ options: Options,
+  _ environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) {
+  let name = try command.required(command.name, "--name")
+  guard fileStatus(ofLink: options.copyPath) == nil else {
+    throw StorageError(
+      .denied, "this machine has a copy of a vault already, \(options.copyPath)",
+      hint: "for another vault, name another directory with --data; nothing was changed")
+  }
+  let cluster = try options.cluster(environment)
+  // This comes first, so that the user does not type a passphrase in vain.
+  _ = try await cluster.head(1)
+  let admin = try command.openAdminKey(isNew: true, options)
+  _ = try EncryptedFile.newMachineKey(at: options.machineKey)
+  let replica = try ReplicaOptions(machineKey: options.machineKey)
+  let invitation = try await VaultAdmin(admin, on: cluster, replica).makeVault(
+    nameOfThisMachine: name)
+  // Printed first: with this line, the machine can join even if joining fails now.
+  printLine(invitation.word)
+  try await join(invitation, options, environment)
+}
+
+/// Makes the copy of a vault, and records that credentials are kept in it, unless there are others.
+private func join(
+  _ invitation: SharedVault.Invitation, _ options: Options,
+  _ environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) {
+  let replica = try ReplicaOptions(machineKey: options.machineKey)
+  let cluster = try options.cluster(environment)
+  let made = MadeCopy()
+  let vault = try await SharedVault.join(invitation, on: cluster, replica) {
+    master, storeID, epoch throws(StorageError) in
+    let copy = try await EncryptedFile.openCopy(
+      options.ofCopy, of: .init(master: master, storeID: storeID, epoch: epoch))
+    made.id = copy.storage.id
+    return copy
+  }
+  let count = vault.status().count
+  await vault.close()
+  printLine("joined the vault \(invitation.vault): \(counted(Int(clamping: count)))")
+  var context = StorageContext(
+    options: options, environment: environment, logger: .kistd(level: options.logLevel))
+  context.options.storage = .shared
+  let pinFile = PinFile(path: options.pinFile)
+  let pin = try pinFile.read()
+  do throws(StorageError) {
+    if pin?.kind != .shared {
+      _ = try Selection.select(asked: .shared, pin: pin, await Probes(context, pin: pin))
+    }
+    let new = Pin(kind: .shared, storeID: made.id)
+    if new != pin { try pinFile.write(new, insteadOf: pin) }
+  } catch {
+    guard error.code == .unavailable else { throw error }
+    printLine("\(error.message)")
+    printLine("to move them into the vault: \(StorageKind.shared.migration)")
+  }
+}
+
+/// The id of the copy that a join made.
+private final class MadeCopy {
+  var id: String?
+}

@@ -1,0 +1,66 @@
+import Foundation
+import KistCluster
+import KistClusterSocket
+import KistServer
+import Logging
+import Subprocess
+import Testing
+
+/// A cluster in memory, which an adapter in this process serves at a socket.
+final class SharedCluster: Sendable {
+  let engine: MemoryEngine
+  private let directory: String
+  private let serving: Task<Void, any Error>
+
+  var socket: String { directory + "/cluster.sock" }
+  /// The options of kistd that name the cluster.
+  var options: [String] { ["--cluster", socket] }
+
+  /// Serves a cluster at a path; by default in a new directory.
+  init(_ engine: MemoryEngine = MemoryEngine(), in directory: String? = nil) throws {
+    self.engine = engine
+    let directory = directory ?? "/tmp/kist-cluster-\(UUID().uuidString.prefix(8))"
+    self.directory = directory
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    let descriptor = try listen(at: directory + "/cluster.sock")
+    serving = Task {
+      try await engine.cluster.serve(
+        listeningOn: descriptor, as: "adapter",
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+  }
+
+  /// Ends the adapter, and waits until no connection is left.
+  func stop() async {
+    serving.cancel()
+    _ = await serving.result
+    try? FileManager.default.removeItem(atPath: directory)
+  }
+
+  /// Makes a vault on the machine of a home, with the name `one`; returns the line to join it.
+  func makeVault(in home: Home) async throws -> String {
+    let end = try await vault(
+      ["init", "--name", "one", "--admin-key", home.path + "/admin"], in: home)
+    try #require(end.status == .exited(0), "\(end.error)")
+    return try #require(end.output.split(separator: "\n").first.map(String.init))
+  }
+
+  /// Adds the machine of another home to the vault, and lets it join.
+  func add(_ new: Home, by home: Home, named name: String, _ options: [String] = []) async throws {
+    let identity = try await vault(["identity"], in: new).output.dropLast()
+    let added = try await vault(
+      ["add", String(identity), "--name", name, "--admin-key", home.path + "/admin"] + options,
+      in: home)
+    try #require(added.status == .exited(0), "\(added.error)")
+    let joined = try await vault(["join", String(added.output.dropLast())], in: new)
+    try #require(joined.status == .exited(0), "\(joined.error)")
+  }
+
+  /// Runs `kistd vault` on the machine of a home; its standard input has the admin's passphrase.
+  func vault(_ arguments: [String], in home: Home) async throws -> CommandResult {
+    try await command(
+      "kistd", ["vault"] + arguments + options, in: home, input: "of the admin\n")
+  }
+}
