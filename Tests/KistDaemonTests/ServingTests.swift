@@ -14,7 +14,7 @@ import Testing
       error == """
         kistd: unexpected argument
         hint: the commands of kistd are fsck, key-file, keyring-items, migrate, probe, rekey, \
-        restore; to run another program: `kistd -- COMMAND`
+        restore, vault; to run another program: `kistd -- COMMAND`
 
         """)
   }
