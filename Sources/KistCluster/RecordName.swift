@@ -69,19 +69,21 @@ package struct RecordID: Hashable, Comparable, Sendable {
   package static let size = 16
 
   /// The bytes, the first of which is the most significant.
-  private let number: UInt128
+  private let words: Words128
+
+  private var number: UInt128 { words.number }
 
   /// Copies 16 bytes; returns `nil` for another number of bytes.
   package init?(_ bytes: [UInt8]) {
     guard bytes.count == Self.size else { return nil }
-    number = bytes.reduce(0) { $0 << 8 | UInt128($1) }
+    words = Words128(bytes.reduce(0) { $0 << 8 | UInt128($1) })
   }
 
   /// Reads 32 lower-case hexadecimal digits; `nil` for any other text.
   package init?(hexadecimal digits: some StringProtocol) {
     // Rejects other spellings of a number, such as capitals or missing zeros.
     guard let number = UInt128(digits, radix: 16), hexadecimal(number) == digits else { return nil }
-    self.number = number
+    words = Words128(number)
   }
 
   /// The bytes.

@@ -130,22 +130,27 @@ package enum RowAddresses {
 /// A change adds the hash of the new row and subtracts that of the old one. It need not read other
 /// rows.
 package struct RowSum: Equatable, Sendable {
-  fileprivate var low: UInt128 = 0
-  fileprivate var high: UInt128 = 0
+  private let lowWords: Words128
+  private let highWords: Words128
+
+  fileprivate init(low: UInt128, high: UInt128) {
+    (lowWords, highWords) = (Words128(low), Words128(high))
+  }
+
+  fileprivate var low: UInt128 { lowWords.number }
+  fileprivate var high: UInt128 { highWords.number }
 
   /// The sum of no rows.
-  package static let zero = RowSum()
+  package static let zero = RowSum(low: 0, high: 0)
 
   package static func += (sum: inout RowSum, hash: RowSum) {
     let (low, carries) = sum.low.addingReportingOverflow(hash.low)
-    sum.low = low
-    sum.high &+= hash.high &+ (carries ? 1 : 0)
+    sum = RowSum(low: low, high: sum.high &+ hash.high &+ (carries ? 1 : 0))
   }
 
   package static func -= (sum: inout RowSum, hash: RowSum) {
     let (low, borrows) = sum.low.subtractingReportingOverflow(hash.low)
-    sum.low = low
-    sum.high &-= hash.high &+ (borrows ? 1 : 0)
+    sum = RowSum(low: low, high: sum.high &- hash.high &- (borrows ? 1 : 0))
   }
 }
 
@@ -154,14 +159,15 @@ extension RowSum {
   init(of bytes: Span<UInt8>, under key: SymmetricKey) {
     let hash = InlineArray<32, UInt8> { output in key.hash(bytes, into: &output) }
     let bytes = unsafe hash.span.bytes
-    low = UInt128(littleEndian: unsafe bytes.unsafeLoadUnaligned(as: UInt128.self))
-    high = UInt128(
-      littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self))
+    self.init(
+      low: UInt128(littleEndian: unsafe bytes.unsafeLoadUnaligned(as: UInt128.self)),
+      high: UInt128(
+        littleEndian: unsafe bytes.unsafeLoadUnaligned(fromByteOffset: 16, as: UInt128.self)))
   }
 
   /// Reads 32 bytes as a little-endian integer.
   package init(_ reader: inout ByteReader, from bytes: Span<UInt8>) throws(StorageError) {
-    (low, high) = (try reader.integer(from: bytes), try reader.integer(from: bytes))
+    self.init(low: try reader.integer(from: bytes), high: try reader.integer(from: bytes))
   }
 }
 

@@ -64,6 +64,17 @@ import Testing
     }
   }
 
+  @Test func `no value stores a number of 128 bits, whose alignment breaks asynchronous calls`()
+    throws
+  {
+    for file in try sourceFiles() {
+      for line in file.lines {
+        let stored = line.firstMatch(of: /\b(?:let|var) [^={]*\bU?Int128\b(?![^=]*\{)/)
+        #expect(stored == nil, "\(file.module)/\(file.name): \(line); see Words128")
+      }
+    }
+  }
+
   @Test func `the test of the imports finds every form of an import`() {
     let file = SourceFile(
       module: "", name: "",
