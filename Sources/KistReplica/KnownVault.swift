@@ -18,22 +18,35 @@ struct KnownVault: Sendable {
       sum: head.head.sum)
   }
 
-  var note: VaultNote {
-    VaultNote(rosterRecord: rosterRecord, roster: roster, headRecord: headRecord)
+  /// Returns the note of this state.
+  ///
+  /// - Parameter asOf: when the state was last confirmed.
+  func note(asOf: Timestamp) -> VaultNote {
+    VaultNote(rosterRecord: rosterRecord, roster: roster, headRecord: headRecord, asOf: asOf)
   }
 }
 
 extension KnownVault {
   /// Opens the note that a machine wrote; throws `corrupt` if it is missing or of another machine.
   init(noted bytes: [UInt8]?, by machine: MachineIdentity) throws(StorageError) {
-    guard let bytes else {
-      throw .untrusted("the note beside the copy of the vault is missing")
-    }
-    let note = try VaultNote(bytes, signedBy: machine)
+    try self.init(try VaultNote(required: bytes, signedBy: machine), of: machine)
+  }
+
+  init(_ note: VaultNote, of machine: MachineIdentity) throws(StorageError) {
     let keys = try note.roster.roster.openKeys(with: machine)
     self.init(
       keys: keys, rosterRecord: note.rosterRecord, roster: note.roster,
       headRecord: note.headRecord, head: try note.openHead(keys))
+  }
+}
+
+extension VaultNote {
+  /// Decodes a note; throws `corrupt` if it is missing or of another machine.
+  init(required bytes: [UInt8]?, signedBy machine: MachineIdentity) throws(StorageError) {
+    guard let bytes else {
+      throw .untrusted("the note beside the copy of the vault is missing")
+    }
+    try self.init(bytes, signedBy: machine)
   }
 }
 

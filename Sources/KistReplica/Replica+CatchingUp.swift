@@ -24,7 +24,7 @@ extension Replica {
 
   private func readChanges(_ see: (VerifiedHead) -> Void) async throws(StorageError) {
     let known = try known()
-    let start = options.elapsed()
+    let start = options.moment()
     let reading = try await cluster.head(known.keys.generation)
     if reading.head == known.headRecord, try copy.state() == known.state {
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
@@ -93,7 +93,7 @@ extension Replica {
   /// Verifies the rows of some heads, and applies them to the copy.
   private func store(
     _ chain: HeadChain, _ heads: [VerifiedHead], after base: VerifiedHead,
-    _ records: [RecordID: [UInt8]], at reading: HeadReading, since start: Duration
+    _ records: [RecordID: [UInt8]], at reading: HeadReading, since start: Moment
   ) async throws(StorageError) {
     let (keys, last) = (chain.start.keys, chain.last)
     let services = state.withLock(\.services)
@@ -143,7 +143,7 @@ extension Replica {
   /// Makes the copy again from all rows, because it is older than what this machine knows, or much
   /// older than the head.
   private func replaceCopy(
-    _ chain: HeadChain, at reading: HeadReading, since start: Duration
+    _ chain: HeadChain, at reading: HeadReading, since start: Moment
   ) async throws(StorageError) {
     let last = chain.last
     guard last.headRecord == reading.head else { throw .keepsChanging }

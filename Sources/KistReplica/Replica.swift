@@ -12,6 +12,8 @@ final class Replica: Sendable {
     var services: [RecordID: Tag]
     /// When the last confirmation of the head began; `nil` after a failure.
     var confirmedAt: Duration?
+    /// When the last successful confirmation of the head began.
+    var asOf: Timestamp
     /// The position of the cluster at the last confirmation.
     var position: ClusterPosition?
     /// The number of the last change in the note.
@@ -31,15 +33,17 @@ final class Replica: Sendable {
   /// The number of changes after which the note is written again.
   private static let changesPerNote: UInt64 = 64
 
+  /// - Parameter asOf: when what is known was confirmed.
   init(
-    _ known: KnownVault, copy: LocalCopy, on cluster: Cluster, _ options: ReplicaOptions
+    _ known: KnownVault, asOf: Timestamp, copy: LocalCopy, on cluster: Cluster,
+    _ options: ReplicaOptions
   ) async throws(StorageError) {
     (self.cluster, self.copy, self.options) = (cluster, copy, options)
     let services = try await copy.tags().map { (RecordID($0.key), $0.service) }
     let isOlder = try copy.state().sequence < known.state.sequence
     state = Mutex(
       State(
-        known: known, services: Dictionary(services) { $1 },
+        known: known, services: Dictionary(services) { $1 }, asOf: asOf,
         noted: known.head.head.sequence, problem: isOlder ? .olderCopy : nil))
   }
 
@@ -70,6 +74,9 @@ final class Replica: Sendable {
   /// read.
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
     _ = try known()
+    if let most = request.maxStale, !isConfirmed(within: most) {
+      return try await loadFresh(request)
+    }
     let trustsAbsence = trustsAbsence
     do throws(StorageError) { return try await loadFromCopy(request) } catch {
       guard error.code == .notFound, !trustsAbsence else { throw error }
@@ -77,15 +84,25 @@ final class Replica: Sendable {
     return try await loadFresh(request)
   }
 
+  /// Whether the head was confirmed at most some seconds ago; with 0, it must be confirmed now.
+  private func isConfirmed(within seconds: Int64) -> Bool {
+    let asOf = state.withLock(\.asOf)
+    return seconds > 0 && asOf.advanced(bySeconds: seconds).map { options.now() <= $0 } ?? true
+  }
+
   /// Returns a credential as it is in the cluster now, or later.
-  func loadFresh(_ request: LoadRequest) async throws(StorageError) -> Credential {
+  private func loadFresh(_ request: LoadRequest) async throws(StorageError) -> Credential {
     do throws(StorageError) { try await refresh() } catch { throw error.withoutOutcome }
     return try await loadFromCopy(request)
   }
 
   /// Returns a credential of the copy, expired or not: `SharedVault` checks this by its own clock.
   private func loadFromCopy(_ request: LoadRequest) async throws(StorageError) -> Credential {
-    try await copy.storage.credentials.load(LoadRequest(key: request.key, allowExpired: true))
+    let asOf = state.withLock(\.asOf)
+    var credential = try await copy.storage.credentials.load(
+      LoadRequest(key: request.key, allowExpired: true))
+    credential.asOf = asOf
+    return credential
   }
 
   func find(_ query: CredentialQuery) async throws(StorageError) -> CredentialPage {
@@ -103,13 +120,14 @@ final class Replica: Sendable {
 
   /// Remembers a verified state that the copy has, and reports the changes to watchers.
   func advance(
-    to known: KnownVault, confirmedAt start: Duration, _ position: ClusterPosition,
+    to known: KnownVault, confirmedAt start: Moment, _ position: ClusterPosition,
     storing rows: [RecordID: SealedRow?], events: [CredentialChange]
   ) {
     let isDue = state.withLock { state in
       let hasNewRoster = known.roster.digest != state.known.roster.digest
       state.known = known
-      (state.confirmedAt, state.position, state.problem) = (start, position, nil)
+      (state.confirmedAt, state.asOf) = (start.elapsed, start.time)
+      (state.position, state.problem) = (position, nil)
       for (key, row) in rows { state.services[key] = row?.identity.tag.service }
       return hasNewRoster || known.head.head.sequence >= state.noted + Self.changesPerNote
     }
@@ -121,8 +139,9 @@ final class Replica: Sendable {
   ///
   /// A failure does no harm: the changes after an older note are verified again.
   private func writeNote() {
-    let known = state.withLock(\.known)
-    guard (try? copy.setNote(known.note.encoded(signedBy: options.machine))) != nil else { return }
+    let (known, asOf) = state.withLock { ($0.known, $0.asOf) }
+    let note = known.note(asOf: asOf).encoded(signedBy: options.machine)
+    guard (try? copy.setNote(note)) != nil else { return }
     state.withLock { $0.noted = known.head.head.sequence }
   }
 

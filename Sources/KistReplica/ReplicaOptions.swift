@@ -31,7 +31,17 @@ package struct ReplicaOptions: Sendable {
   }
 }
 
+/// A moment, by both clocks.
+struct Moment {
+  /// The time since some moment, by a clock that is never set.
+  let elapsed: Duration
+  /// The time of the system's clock.
+  let time: Timestamp
+}
+
 extension ReplicaOptions {
+  func moment() -> Moment { Moment(elapsed: elapsed(), time: now()) }
+
   /// Waits before another attempt: a random part of a time that doubles with each attempt, up to 1 s.
   ///
   /// The random part keeps machines from meeting again and again.

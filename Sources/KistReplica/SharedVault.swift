@@ -17,8 +17,6 @@ package struct SharedVault: Sendable {
   ///
   /// Changes of other machines are reported when this one reads them: `follow` does that at once.
   package var watch: WatchCredentials
-  /// Loads a credential as the cluster has it now; `unavailable` if that cannot be confirmed.
-  package var loadFresh: @Sendable (LoadRequest) async throws(StorageError) -> Credential
   /// Reads the head of the vault, and waits until the copy has it.
   package var refresh: @Sendable () async throws(StorageError) -> Void
   /// Keeps the copy up to date until its task is cancelled, or soon after the vault is closed.
@@ -38,8 +36,12 @@ package struct SharedVault: Sendable {
     package var revision: Revision
     /// The number of credentials in the copy.
     package var count: UInt64
-    /// The time since the head was confirmed; `nil` if that failed, or was not tried yet.
-    package var confirmedAgo: Duration?
+    /// The number of machines.
+    package var members: Int
+    /// The revision of the last change that was verified.
+    package var head: Revision
+    /// When the head was last confirmed.
+    package var asOf: Timestamp
     /// Why the head could not be confirmed, or what is wrong with the copy.
     package var problem: StorageError?
   }
@@ -66,8 +68,10 @@ package struct SharedVault: Sendable {
   package static func open(
     _ copy: LocalCopy, on cluster: Cluster, _ options: ReplicaOptions
   ) async throws(StorageError) -> SharedVault {
-    let known = try KnownVault(noted: try copy.note(), by: options.machine)
-    return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
+    let note = try VaultNote(required: try copy.note(), signedBy: options.machine)
+    let known = try KnownVault(note, of: options.machine)
+    return SharedVault(
+      try await Replica(known, asOf: note.asOf, copy: copy, on: cluster, options))
   }
 
   /// Makes the copy of a vault on this machine, and opens it.
@@ -85,13 +89,15 @@ package struct SharedVault: Sendable {
   ) async throws(StorageError) -> SharedVault {
     for attempt in 0... {
       do throws(StorageError) {
+        let asOf = options.now()
         let (known, master, position) = try await known(invitation, on: cluster, options)
         let rows = try await cluster.rows(of: known.keys, known.head, at: position)
         let copy = try await makeCopy(
           master, known.keys.store.storeID, known.head.head.epoch)
         do throws(StorageError) {
-          try await fill(copy, with: rows, known, options)
-          return SharedVault(try await Replica(known, copy: copy, on: cluster, options))
+          try await fill(copy, with: rows, known, asOf, options)
+          return SharedVault(
+            try await Replica(known, asOf: asOf, copy: copy, on: cluster, options))
         } catch {
           await copy.storage.close()
           throw error
@@ -107,14 +113,14 @@ package struct SharedVault: Sendable {
 
   /// Stores all rows in a new copy.
   private static func fill(
-    _ copy: LocalCopy, with rows: [RowTag: SealedRow], _ known: KnownVault,
+    _ copy: LocalCopy, with rows: [RowTag: SealedRow], _ known: KnownVault, _ asOf: Timestamp,
     _ options: ReplicaOptions
   ) async throws(StorageError) {
     let copied = try copy.state()
     // A new copy is empty. Another one could be of a history that the cluster does not have.
     guard copied.sequence == 0 || copied == known.state else { throw .anotherCopy }
     // Written first: after a crash, it shows that the copy is not complete.
-    try copy.setNote(known.note.encoded(signedBy: options.machine))
+    try copy.setNote(known.note(asOf: asOf).encoded(signedBy: options.machine))
     try await copy.apply(
       known.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: known.state))
   }
@@ -152,13 +158,11 @@ package struct SharedVault: Sendable {
 
 extension SharedVault {
   init(_ replica: Replica) {
-    var storage = UserStorage(
+    let storage = UserStorage(
       save: replica.save, load: replica.load, delete: replica.delete, find: replica.find)
-    let credentials = storage.enforcingLimits(now: replica.options.now)
-    storage.load = replica.loadFresh
     self.init(
-      credentials: credentials, watch: WatchCredentials(begin: replica.beginWatching),
-      loadFresh: storage.enforcingLimits(now: replica.options.now).load, refresh: replica.refresh,
+      credentials: storage.enforcingLimits(now: replica.options.now),
+      watch: WatchCredentials(begin: replica.beginWatching), refresh: replica.refresh,
       follow: replica.follow,
       status: replica.status, close: replica.close)
   }
@@ -166,14 +170,13 @@ extension SharedVault {
 
 extension Replica {
   fileprivate func status() -> SharedVault.Status {
-    let now = options.elapsed()
-    let (known, confirmedAt, problem) = state.withLock { ($0.known, $0.confirmedAt, $0.problem) }
+    let (known, asOf, problem) = state.withLock { ($0.known, $0.asOf, $0.problem) }
     var (copied, failure) = (known.state, nil as StorageError?)
     do throws(StorageError) { copied = try copy.state() } catch { failure = error }
     return SharedVault.Status(
       generation: known.keys.generation, roster: known.roster.roster.number,
-      revision: copied.revision, count: copied.count,
-      confirmedAgo: confirmedAt.map { now - $0 }, problem: problem ?? failure)
+      revision: copied.revision, count: copied.count, members: known.roster.roster.members.count,
+      head: known.state.revision, asOf: asOf, problem: problem ?? failure)
   }
 }
 

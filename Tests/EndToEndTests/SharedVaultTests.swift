@@ -56,7 +56,9 @@ import Testing
       await cluster.stop()
       try await withDaemon(in: home, cluster.options) { daemon in
         let storage = daemon.connect()
-        #expect(try await storage.load(key).secret == Secret(utf8: "first"))
+        let loaded = try await storage.load(LoadRequest(key: key, maxStale: 3600))
+        #expect(loaded.secret == Secret(utf8: "first"))
+        #expect(loaded.asOf != nil)
         let absent = await #expect(throws: StorageError.self) {
           try await storage.load(CredentialKey(service: "absent", account: "a"))
         }
@@ -70,6 +72,16 @@ import Testing
         let status = try await StorageAccess.remote(socketPath: home.socket).status()
         #expect(status.storage == "shared")
         #expect(status.problem?.code == .unavailable)
+        let vault = try #require(status.vault)
+        #expect(vault.members == 1 && vault.generation == 1 && vault.isCopyComplete)
+        #expect(vault.head == loaded.summary.revision)
+        let fresh = await #expect(throws: StorageError.self) {
+          try await storage.load(LoadRequest(key: key, maxStale: 0))
+        }
+        #expect(fresh?.code == .unavailable)
+        let shown = try await command(
+          "kist", ["load", key.service, key.account, "--json"], in: home)
+        #expect(shown.output.contains(#""asOf":"20"#), "\(shown.output)\(shown.error)")
       }
       // The changes go on when the cluster is back.
       let back = try SharedCluster(

@@ -120,6 +120,8 @@ import Testing
     (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
     (.plainSession, "note\tsession\tthe provider of the storage does not encrypt sessions: ", 0),
+    (.oldCopy, "note\tvault\tthe copy on this machine may be old: it was confirmed 31s ago", 0),
+    (.incompleteCopy, "note\tvault\tthe copy on this machine has fewer changes than ", 0),
     (.noDaemonProgram, "note\tkistd\tthere is no kistd next to kist or on PATH\t", 0),
     (
       .readableProgram,

@@ -44,8 +44,8 @@ import Testing
     let reader = try await join(try admin().add(newMember(3, .reader), note: try note()), 3)
     _ = try await writer.credentials.save(
       NewCredential(key: CredentialKey(service: "s", account: "a"), secret: Secret(utf8: "x")))
-    let loaded = try await reader.loadFresh(
-      LoadRequest(key: CredentialKey(service: "s", account: "a")))
+    let loaded = try await reader.credentials.load(
+      LoadRequest(key: CredentialKey(service: "s", account: "a"), maxStale: 0))
     #expect(loaded.secret == Secret(utf8: "x"))
     let error = await #expect(throws: StorageError.self) {
       try await reader.credentials.save(

@@ -12,9 +12,7 @@ import Testing
   private let directory = try! TemporaryDirectory()
 
   private func secret(_ machine: SharedVault, fresh: Bool = true) async throws -> Secret {
-    let request = LoadRequest(key: .sample)
-    return try await fresh
-      ? machine.loadFresh(request).secret : machine.credentials.load(request).secret
+    try await machine.credentials.load(LoadRequest(key: .sample, maxStale: fresh ? 0 : nil)).secret
   }
 
   @Test func `loads what another one saved, and what was saved before it joined`() async throws {
@@ -205,7 +203,9 @@ import Testing
     #expect(again.status().revision.sequence == 1 && again.status().problem?.code == .corrupt)
     #expect(try await secret(again) == Secret(utf8: "one"))
     #expect(again.status().problem == nil)
-    await expect(.notFound) { try await again.loadFresh(LoadRequest(key: .init(service: "gone"))) }
+    await expect(.notFound) {
+      try await again.credentials.load(LoadRequest(key: .init(service: "gone"), maxStale: 0))
+    }
     await again.close()
   }
 }

@@ -24,7 +24,11 @@ import Testing
     let machine = try await vault.join(1, in: directory, options: options[0])
     let other = try await vault.join(2, in: directory, options: options[1])
     var storage = machine.credentials
-    storage.load = other.loadFresh
+    storage.load = { request throws(StorageError) in
+      var request = request
+      request.maxStale = 0
+      return try await other.credentials.load(request)
+    }
     storage.find = { query throws(StorageError) in
       try await other.refresh()
       return try await other.credentials.find(query)

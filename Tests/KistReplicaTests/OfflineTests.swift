@@ -5,6 +5,7 @@ import KistReplica
 import KistShared
 import KistTesting
 import KistVault
+import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A shared vault whose cluster cannot be reached` {
@@ -23,8 +24,51 @@ import Testing
     let machine = try await offline()
     #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     #expect(try await machine.credentials.find(CredentialQuery()).credentials.count == 1)
-    #expect(machine.status().count == 1 && machine.status().confirmedAgo == nil)
+    let status = machine.status()
+    #expect(status.count == 1 && status.revision == status.head)
+    #expect(status.members == 4 && status.generation == 1)
     await machine.close()
+  }
+
+  @Test func `loads up to the maximum age of the last confirmation, also after a restart`()
+    async throws
+  {
+    let start = try #require(Timestamp(secondsSinceEpoch: 1_700_000_000))
+    let now = Mutex(start)
+    let options = TestVault.options(1) { now.withLock(\.self) }
+    let vault = try await TestVault()
+    let joined = try await vault.join(1, in: directory, options: options)
+    try await joined.credentials.save(.sample())
+    now.withLock { $0 = start.advanced(bySeconds: 100)! }
+    try await joined.refresh()
+    await joined.close()
+    now.withLock { $0 = start.advanced(bySeconds: 160)! }
+    let machine = try await vault.open(1, in: directory, on: .unreachable, options: options)
+    #expect(machine.status().asOf == start.advanced(bySeconds: 100))
+    for most in [nil, 60, 3600] as [Int64?] {
+      let loaded = try await machine.credentials.load(LoadRequest(key: .sample, maxStale: most))
+      #expect(loaded.asOf == start.advanced(bySeconds: 100))
+    }
+    for most in [0, 59] as [Int64] {
+      await expect(.unavailable) {
+        try await machine.credentials.load(LoadRequest(key: .sample, maxStale: most))
+      }
+    }
+    await machine.close()
+  }
+
+  @Test func `confirms the state for a load that needs a newer one`() async throws {
+    let start = try #require(Timestamp(secondsSinceEpoch: 1_700_000_000))
+    let now = Mutex(start)
+    let vault = try await TestVault()
+    let machine = try await vault.join(
+      1, in: directory, options: TestVault.options(1) { now.withLock(\.self) })
+    let other = try await vault.join(2, in: directory)
+    try await other.credentials.save(.sample(secret: "new"))
+    now.withLock { $0 = start.advanced(bySeconds: 10)! }
+    let loaded = try await machine.credentials.load(LoadRequest(key: .sample, maxStale: 9))
+    #expect(loaded.secret == Secret(utf8: "new") && loaded.asOf == start.advanced(bySeconds: 10))
+    for machine in [machine, other] { await machine.close() }
   }
 
   @Test func `does not say that a credential is absent`() async throws {
@@ -32,7 +76,9 @@ import Testing
     let other = CredentialKey(service: "other")
     let error = await expect(.unavailable) { try await machine.credentials.load(other) }
     #expect(error?.outcome == nil)
-    await expect(.unavailable) { try await machine.loadFresh(LoadRequest(key: .sample)) }
+    await expect(.unavailable) {
+      try await machine.credentials.load(LoadRequest(key: .sample, maxStale: 0))
+    }
     #expect(machine.status().problem?.code == .unavailable)
     await machine.close()
   }

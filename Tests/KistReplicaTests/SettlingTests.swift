@@ -36,7 +36,9 @@ import Testing
     let before = vault.engine.position.number
     let error = await expect(.full) { try await machine.credentials.save(.sample()) }
     #expect(error?.outcome == .unchanged)
-    await expect(.notFound) { try await machine.loadFresh(LoadRequest(key: .sample)) }
+    await expect(.notFound) {
+      try await machine.credentials.load(LoadRequest(key: .sample, maxStale: 0))
+    }
     #expect(vault.engine.position.number == before + 1)
     await machine.close()
   }

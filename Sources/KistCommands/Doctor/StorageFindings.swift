@@ -31,6 +31,7 @@ func storageFindings(
   if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
     findings.append(.ok("key", status.keyProtection))
   }
+  if let vault = status.vault { findings.append(finding(of: vault)) }
   if status.keysInRAM == false {
     findings.append(
       .note(
@@ -68,6 +69,29 @@ func storageFindings(
   }
   let external = diagnosis?.external ?? []
   return findings + external.map { finding(of: $0, isUsed: $0.storage == status.storage) }
+}
+
+/// The number of seconds without a confirmation after which the copy may be old.
+///
+/// kistd confirms the state every few seconds.
+private let longestConfirmation = 30
+
+private func finding(of vault: SharedVaultStatus) -> Finding {
+  guard vault.isCopyComplete else {
+    return .note(
+      "vault", "the copy on this machine has fewer changes than the machine has verified",
+      hint: "kistd completes the copy as soon as it reaches the cluster")
+  }
+  let ago = TimeSpan.seconds(Int64(vault.confirmedAgo))
+  guard vault.confirmedAgo <= longestConfirmation else {
+    return .note(
+      "vault", "the copy on this machine may be old: it was confirmed \(ago) ago",
+      hint: "start the adapter, and check that the cluster can be reached")
+  }
+  return .ok(
+    "vault",
+    "\(vault.members) machine\(vault.members == 1 ? "" : "s"), generation \(vault.generation); confirmed \(ago) ago"
+  )
 }
 
 private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Finding {

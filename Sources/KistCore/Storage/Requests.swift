@@ -23,11 +23,17 @@ public struct LoadRequest: Sendable, Equatable {
   public var key: CredentialKey
   /// Whether to return an expired credential too.
   public var allowExpired: Bool
+  /// The maximum age, in seconds, of the confirmation that the storage has the newest state.
+  ///
+  /// With 0, the storage confirms it now. If it cannot, the load fails with `unavailable`. With `nil`,
+  /// any age is accepted. Only a shared vault has an older state; other storages ignore this.
+  public var maxStale: Int64?
 
   /// Makes a request.
-  public init(key: CredentialKey, allowExpired: Bool = false) {
+  public init(key: CredentialKey, allowExpired: Bool = false, maxStale: Int64? = nil) {
     self.key = key
     self.allowExpired = allowExpired
+    self.maxStale = maxStale
   }
 }
 

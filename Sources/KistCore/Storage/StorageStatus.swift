@@ -82,6 +82,8 @@ public struct StorageStatus: Sendable, Equatable {
   public var problem: StorageError?
   /// The number of credentials; `nil` while the storage is locked.
   public var count: Int?
+  /// The state of a shared vault; `nil` for other storages.
+  public var vault: SharedVaultStatus?
   /// The seconds since the daemon started.
   public var uptime: Int?
 
@@ -91,7 +93,7 @@ public struct StorageStatus: Sendable, Equatable {
     unlocksWith: Unlocking? = nil, reopensAtRestart: Bool, durability: Durability,
     keyProtection: String, isSessionEncrypted: Bool? = nil, keysInRAM: Bool? = nil,
     integrity: Integrity? = nil, problem: StorageError? = nil, count: Int? = nil,
-    uptime: Int? = nil
+    vault: SharedVaultStatus? = nil, uptime: Int? = nil
   ) {
     self.storage = storage
     self.reason = reason
@@ -105,6 +107,7 @@ public struct StorageStatus: Sendable, Equatable {
     self.integrity = integrity
     self.problem = problem
     self.count = count
+    self.vault = vault
     self.uptime = uptime
   }
 }

@@ -32,11 +32,21 @@ public struct Credential: Sendable, Equatable {
   public var summary: CredentialSummary
   /// The secret.
   public var secret: Secret
+  /// When the storage last confirmed that it had the newest state; `nil` if it always has it.
+  ///
+  /// Only a shared vault sets it.
+  public var asOf: Timestamp?
 
   /// Makes a credential from its parts.
-  public init(summary: CredentialSummary, secret: Secret) {
+  public init(summary: CredentialSummary, secret: Secret, asOf: Timestamp? = nil) {
     self.summary = summary
     self.secret = secret
+    self.asOf = asOf
+  }
+
+  /// Compares the credentials; `asOf` is not a part of them.
+  public static func == (left: Credential, right: Credential) -> Bool {
+    left.summary == right.summary && left.secret == right.secret
   }
 }
 

@@ -76,7 +76,8 @@ extension SharedVault {
           "the key file of this machine, \(keyFile): a program that reads it and the copy of the "
           + "vault gets all secrets",
         keysInRAM: copied.keysInRAM, integrity: copied.integrity,
-        problem: known.problem ?? copied.problem, count: Int(clamping: known.count))
+        problem: known.problem ?? copied.problem, count: Int(clamping: known.count),
+        vault: SharedVaultStatus(known, at: .now()))
     }
     var storage = OpenStorage(
       credentials: credentials,
@@ -89,6 +90,15 @@ extension SharedVault {
     storage.nameSeal = copy.nameSeal
     storage.releaseMemory = copy.releaseMemory
     return storage
+  }
+}
+
+extension SharedVaultStatus {
+  fileprivate init(_ known: SharedVault.Status, at now: Timestamp) {
+    let seconds = now.secondsSinceEpoch - known.asOf.secondsSinceEpoch
+    self.init(
+      members: known.members, generation: Int(known.generation), head: known.head,
+      confirmedAgo: Int(max(0, seconds)), isCopyComplete: known.revision == known.head)
   }
 }
 

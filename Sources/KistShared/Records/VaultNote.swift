@@ -13,11 +13,18 @@ package struct VaultNote: Sendable {
   package let roster: VerifiedRoster
   /// The record of the head.
   package let headRecord: [UInt8]
+  /// When the machine last confirmed that its copy had the newest change, by its own clock.
+  package let asOf: Timestamp
 
   /// Makes a note of a head and of its roster, both verified.
-  package init(rosterRecord: [UInt8], roster: VerifiedRoster, headRecord: [UInt8]) {
+  package init(
+    rosterRecord: [UInt8], roster: VerifiedRoster, headRecord: [UInt8], asOf: Timestamp
+  ) {
     (self.rosterRecord, self.roster, self.headRecord) = (rosterRecord, roster, headRecord)
+    self.asOf = asOf
   }
+
+  private static let startSize = 4 + 8 + Head.size
 
   private static let signedText = Array("kist shared note".utf8)
 
@@ -25,6 +32,7 @@ package struct VaultNote: Sendable {
   package func encoded(signedBy machine: MachineIdentity) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(littleEndian: SharedFormat.version)
+    bytes.append(littleEndian: asOf.secondsSinceEpoch)
     bytes += headRecord + rosterRecord
     return bytes + machine.signingKey.sign((Self.signedText + bytes).span)
   }
@@ -33,13 +41,14 @@ package struct VaultNote: Sendable {
   package init(_ bytes: [UInt8], signedBy machine: MachineIdentity) throws(StorageError) {
     let message = Array(bytes.dropLast(SigningKey.signatureSize))
     let signature = Array(bytes.suffix(SigningKey.signatureSize))
-    guard message.count > 4 + Head.size,
+    guard message.count > Self.startSize,
       isSignature(signature, of: (Self.signedText + message).span, by: machine.keys.signing)
     else { throw .forgedNote }
     var reader = ByteReader()
     try reader.version(of: "note of the vault", from: message.span)
-    headRecord = Array(message[4..<4 + Head.size])
-    rosterRecord = Array(message[(4 + Head.size)...])
+    asOf = try reader.timestamp(from: message.span)
+    headRecord = Array(message[12..<Self.startSize])
+    rosterRecord = Array(message[Self.startSize...])
     roster = try VerifiedRoster(noted: rosterRecord)
   }
 

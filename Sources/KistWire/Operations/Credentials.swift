@@ -5,7 +5,7 @@ extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEnco
   /// Loads a credential with its secret.
   static var load: Self {
     Operation(
-      name: "load", keys: ["service", "account", "encoding", "allowExpired"],
+      name: "load", keys: ["service", "account", "encoding", "allowExpired", "maxStale"],
       loggedNames: .ofCredential, request: loadRequest, reply: loadedCredential)
   }
 
@@ -32,13 +32,15 @@ private let loadRequest = Codec<WithEncoding<LoadRequest>>(
     WithEncoding(
       value: LoadRequest(
         key: try object.credentialKey(),
-        allowExpired: try object["allowExpired"]?.bool() ?? false),
+        allowExpired: try object["allowExpired"]?.bool() ?? false,
+        maxStale: try object["maxStale"]?.seconds()),
       encoding: try object["encoding"]?.secretEncoding())
   },
   write: { request, writer in
     writer.members(of: request.value.key)
     writer.member("encoding", request.encoding?.rawValue)
     if request.value.allowExpired { writer.member("allowExpired", true) }
+    writer.member("maxStale", request.value.maxStale.map { Int($0) })
   })
 
 private let loadedCredential = Codec<WithEncoding<Credential>>(
@@ -49,6 +51,7 @@ private let loadedCredential = Codec<WithEncoding<Credential>>(
     try writer.member("credential") { (writer) throws(StorageError) in
       writer.members(of: reply.value.summary)
       try writer.member(secret: reply.value.secret, as: reply.encoding)
+      writer.member("asOf", reply.value.asOf)
     }
   })
 

@@ -63,12 +63,14 @@ package struct Hello: Sendable, Equatable {
   /// The names of the served operations, sorted.
   package var operations = OperationRow.all.map(\.name).sorted()
   /// The names of the additions to version 1 of the protocol, such as new JSON keys.
-  package var features = [Hello.keepFeature, Hello.onBehalfOfFeature]
+  package var features = [Hello.keepFeature, Hello.maxStaleFeature, Hello.onBehalfOfFeature]
   /// How durable a change is once kistd has answered it.
   package var durability: StorageStatus.Durability
 
   /// The feature of a kistd that accepts the key `keep` in a request of `save`.
   static let keepFeature = "keep"
+  /// The feature of a kistd that accepts the key `maxStale` in a request of `load`.
+  static let maxStaleFeature = "maxStale"
   /// The feature of a kistd that accepts the key `onBehalfOf` in every request.
   package static let onBehalfOfFeature = "onBehalfOf"
 

@@ -90,13 +90,16 @@ extension CredentialSummary: JSONMembers {
 
 extension Credential: JSONMembers {
   init(_ object: JSONObject) throws(JSONError) {
-    self.init(summary: try CredentialSummary(object), secret: try object.secret())
+    self.init(
+      summary: try CredentialSummary(object), secret: try object.secret(),
+      asOf: try object["asOf"]?.timestamp())
   }
 
   /// Writes the members of `credential` in the reply to `load`.
   package func write(to writer: inout JSONWriter) {
     writer.members(of: summary)
     writer.member(secret: secret)
+    writer.member("asOf", asOf)
   }
 }
 
@@ -151,6 +154,12 @@ extension JSONValue {
     return moment
   }
 
+  func seconds() throws(JSONError) -> Int64 {
+    let seconds = Int64(try integer())
+    guard seconds >= 0 else { throw error("must not be negative") }
+    return seconds
+  }
+
   func secretEncoding() throws(JSONError) -> SecretEncoding {
     guard let encoding = SecretEncoding(rawValue: try string()) else {
       throw error("must be `text` or `base64`")
@@ -160,13 +169,14 @@ extension JSONValue {
 }
 
 extension NewCredential {
-  /// Reads the text that `Credential.json()` writes; ignores the revision and the times of the saves.
+  /// Reads the text that `Credential.json()` writes; ignores the revision, and the times except the
+  /// expiry.
   package init(json text: Secret) throws(StorageError) {
     do throws(JSONError) {
       let object = try JSONObject(text)
       try object.refuseKeys(except: [
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
-        "createdAt", "modifiedAt", "revision",
+        "createdAt", "modifiedAt", "revision", "asOf",
       ])
       try self.init(object)
     } catch { throw .badRequest(error.description) }

@@ -25,6 +25,9 @@ extension StorageStatus: JSONMembers {
         try StorageError(value.object())
       },
       count: try object["count"]?.integer(),
+      vault: try object["vault"].map { (value) throws(JSONError) in
+        try SharedVaultStatus(value.object())
+      },
       uptime: try object["uptime"]?.integer())
   }
 
@@ -42,8 +45,29 @@ extension StorageStatus: JSONMembers {
     writer.member("integrity", integrity?.rawValue)
     if let problem { writer.member("problem", object: problem) }
     writer.member("count", count)
+    if let vault { writer.member("vault", object: vault) }
     writer.memberLimits()
     writer.member("uptime", uptime)
+  }
+}
+
+extension SharedVaultStatus: JSONMembers {
+  fileprivate init(_ object: JSONObject) throws(JSONError) {
+    self.init(
+      members: try object.required("members").integer(),
+      generation: try object.required("generation").integer(),
+      head: try object.required("head").revision(),
+      confirmedAgo: try object.required("confirmedAgo").integer(),
+      isCopyComplete: try object.required("copyComplete").bool())
+  }
+
+  /// Writes the members of `vault` in a status.
+  package func write(to writer: inout JSONWriter) {
+    writer.member("members", members)
+    writer.member("generation", generation)
+    writer.member("head", head.rawValue)
+    writer.member("confirmedAgo", confirmedAgo)
+    writer.member("copyComplete", isCopyComplete)
   }
 }
 

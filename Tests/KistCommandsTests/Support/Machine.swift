@@ -144,7 +144,7 @@ enum Fault: CaseIterable {
   case locked, keyless, damaged, replacedFile, swappable, closesAtRestart, refusedAtRestart,
     keyGone, notOpened,
     olderDaemon
-  case keyringBeside, noKeyring, lockedKeyring, plainSession
+  case keyringBeside, noKeyring, lockedKeyring, plainSession, oldCopy, incompleteCopy
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     noDockerHelper,
     openDirectory, othersDirectory
@@ -196,6 +196,8 @@ enum Fault: CaseIterable {
       machine.setStatus { $0.storage = "libsecret" }
       machine.diagnosis.external[0].probe = .locked
     case .plainSession: machine.setStatus { $0.isSessionEncrypted = false }
+    case .oldCopy: machine.setStatus { $0.vault = .sample(confirmedAgo: 31) }
+    case .incompleteCopy: machine.setStatus { $0.vault = .sample(isCopyComplete: false) }
     case .noDaemonProgram: machine.files["/usr/bin/kistd"] = nil
     case .readableProgram: machine.files["/usr/bin/kist"]?.mode = 0o755
     case .readableOwnProgram:
@@ -232,6 +234,15 @@ enum Fault: CaseIterable {
       machine.files["/var/lib/systemd/linger/u"] = nil
       machine.session = "wayland"
     }
+  }
+}
+
+extension SharedVaultStatus {
+  /// The status of a vault of three machines.
+  static func sample(confirmedAgo: Int = 2, isCopyComplete: Bool = true) -> SharedVaultStatus {
+    SharedVaultStatus(
+      members: 3, generation: 1, head: Revision(rawValue: "a.7"), confirmedAgo: confirmedAgo,
+      isCopyComplete: isCopyComplete)
   }
 }
 

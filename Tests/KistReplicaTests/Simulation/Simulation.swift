@@ -92,7 +92,7 @@ final class Simulation: Sendable {
       for key in History.names {
         let last = history.sequences(of: key, from: .max, to: .max).first!
         let loaded = await outcome { () throws(StorageError) in
-          try await vault.loadFresh(LoadRequest(key: key))
+          try await vault.credentials.load(LoadRequest(key: key, maxStale: 0))
         }
         switch loaded {
         case .success(let credential):
@@ -192,7 +192,7 @@ final class Simulation: Sendable {
       if !life.isDead { problem = check.deleted(answer, until: scheduler.step) }
     case 7...8:
       let answer = await outcome { () throws(StorageError) in
-        try await vault.loadFresh(LoadRequest(key: key))
+        try await vault.credentials.load(LoadRequest(key: key, maxStale: 0))
       }
       noteLoad(of: key, answer, fresh: true, from: start)
       text = "load fresh: \(describe(answer))"

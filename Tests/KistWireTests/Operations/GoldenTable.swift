@@ -3,11 +3,6 @@ import KistTesting
 import KistWire
 import Testing
 
-private let limits =
-  #""limits":{"line":1048576,"secret":524288,"service":1024,"account":1024,"label":1024,"#
-  + #""attributes":64,"attributeName":256,"attributeValue":1024,"attributesTotal":16384,"#
-  + #""page":1000,"passphrase":1024}"#
-
 private let times = #""createdAt":"2026-11-20T10:00:00Z","modifiedAt":"2026-11-20T10:00:00Z""#
 
 private let summary =
@@ -88,6 +83,14 @@ extension Golden {
       #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secretBase64":"gA=="}}"#,
       LoadRequest(key: .sample, allowExpired: true),
       Credential(summary: .sample(), secret: Secret(copying: [0x80]))),
+    .calling(
+      \.credentials.load, "load from a copy that may be old",
+      #"{"op":"load","service":"example.org","account":"alice","maxStale":60}"#,
+      #"{"ok":true,"credential":{\#(summary.dropFirst().dropLast()),"secret":"x","asOf":"2026-11-20T10:00:00Z"}}"#,
+      LoadRequest(key: .sample, maxStale: 60),
+      Credential(
+        summary: .sample(), secret: Secret(utf8: "x"),
+        asOf: Timestamp(rfc3339: "2026-11-20T10:00:00Z"))),
   ]
 
   private static let finds: [Golden] = [
@@ -105,29 +108,6 @@ extension Golden {
         after: "cursor"),
       CredentialPage(credentials: [.sample(), .sample()], next: "another")),
   ]
-
-  private static let locked = StorageStatus(
-    storage: "encrypted-file", reason: "it was asked for", isLocked: true, unlocksWith: .passphrase,
-    reopensAtRestart: false, durability: .disk, keyProtection: "a passphrase (Argon2id)")
-
-  private static let lockedMembers =
-    #"{"ok":true,"status":{"storage":"encrypted-file","reason":"it was asked for","locked":true,"#
-    + #""unlocksWith":"passphrase","reopensAtRestart":false,"durability":"disk","keyProtection":"a passphrase (Argon2id)","#
-    + #"\#(limits)}}"#
-
-  private static let openMembers =
-    #"{"ok":true,"status":{"storage":"memory","locked":false,"reopensAtRestart":false,"#
-    + #""durability":"memory","keyProtection":"there is no key","keysInRAM":false,"integrity":"ok","problem":{"code":"denied","message":"changed"},"count":2,"#
-    + #"\#(limits),"uptime":60}}"#
-
-  private static let ofProvider = StorageStatus(
-    storage: "libsecret", isLocked: true, unlocksWith: .provider, reopensAtRestart: false,
-    durability: .provider, keyProtection: "its password", isSessionEncrypted: false)
-
-  private static let providerMembers =
-    #"{"ok":true,"status":{"storage":"libsecret","locked":true,"unlocksWith":"provider","#
-    + #""reopensAtRestart":false,"durability":"provider","keyProtection":"its password","#
-    + #""sessionEncrypted":false,\#(limits)}}"#
 
   private static let audits: [Golden] = [
     .calling(
@@ -274,27 +254,5 @@ extension Golden {
       \.backups.read, "backupPart", #"{"op":"backupPart","backup":"4f1d","offset":16380}"#,
       #"{"ok":true,"data":"AAECAw=="}"#, BackupPart(of: "4f1d", from: 16380),
       Secret(copying: [0, 1, 2, 3])),
-  ]
-
-  private static let accesses: [Golden] = [
-    .asking(
-      \.hello, "hello", #"{"op":"hello"}"#,
-      #"{"ok":true,"protocol":1,"version":"1.0.0","operations":["audit","auditVerify","backup","backupPart","#
-        + #""delete","find","hello","load","lock","save","slotAdd","slotRemove","slots","status","unlock","watch"],"features":["keep","onBehalfOf"],\#(limits),"#
-        + #""durability":"memory"}"#,
-      .stub),
-    .asking(\.access.status, "status of what is open", #"{"op":"status"}"#, openMembers, .stub),
-    .asking(
-      \.access.status, "status of what is locked", #"{"op":"status"}"#, lockedMembers, locked),
-    .asking(
-      \.access.status, "status of a provider with plain sessions", #"{"op":"status"}"#,
-      providerMembers, ofProvider),
-    .asking(\.access.lock, "lock", #"{"op":"lock"}"#, lockedMembers, locked),
-    .calling(
-      \.access.unlock, "unlock", #"{"op":"unlock"}"#, openMembers, nil, .stub),
-    .calling(
-      \.access.unlock, "unlock with a passphrase",
-      #"{"op":"unlock","passphrase":"correct \"horse\""}"#,
-      openMembers, Secret(utf8: "correct \"horse\""), .stub),
   ]
 }

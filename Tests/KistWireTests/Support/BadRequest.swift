@@ -137,6 +137,12 @@ extension BadRequest {
       #"{"op":"load","service":"s","allowExpired":"canary"}"#,
       "`allowExpired` must be true or false", isUnchanged: false),
     BadRequest(
+      #"{"op":"load","service":"s","maxStale":"canary"}"#, "`maxStale` must be an integer",
+      isUnchanged: false),
+    BadRequest(
+      #"{"op":"load","service":"s","maxStale":-1}"#, "`maxStale` must not be negative",
+      isUnchanged: false),
+    BadRequest(
       #"{"op":"save","service":"s","secret":"x","keep":"canary"}"#, "`keep` must be an array"),
     BadRequest(
       #"{"op":"save","service":"s","secret":"canary","keep":true}"#, "`keep` must be an array"),

@@ -34,6 +34,16 @@ struct Load: RequiresUserStorage {
     help: ArgumentHelp("Load it only if it stays valid for at least this time.", valueName: "time"))
   var minRemaining: String?
 
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "With a shared vault: load it only if the copy was confirmed at most this time ago.",
+      valueName: "time"))
+  var maxStale: String?
+
+  @Flag(help: "With a shared vault: confirm first that the copy has the newest change.")
+  var fresh = false
+
   @OptionGroup var prompting: PromptOptions
   @OptionGroup var common: CommonOptions
 
@@ -41,12 +51,17 @@ struct Load: RequiresUserStorage {
     if allowExpired && minRemaining != nil {
       throw .badRequest("--allow-expired and --min-remaining cannot be combined")
     }
+    if fresh && maxStale != nil {
+      throw .badRequest("--fresh and --max-stale cannot be combined")
+    }
+    let stale = try TimeSpan(maxStale, of: "--max-stale")
     let remaining = try TimeSpan(minRemaining, of: "--min-remaining")
     let attributes = try Attributes(options: attributes)
     let key =
       attributes.isEmpty
       ? try target.key() : try await storage.onlyKey(matching: target.query(attributes))
-    let request = LoadRequest(key: key, allowExpired: allowExpired)
+    let request = LoadRequest(
+      key: key, allowExpired: allowExpired, maxStale: fresh ? 0 : stale?.wholeSeconds)
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound else { throw error }
@@ -102,6 +117,8 @@ extension Load {
     load.attributes = []
     load.allowExpired = false
     load.minRemaining = nil
+    load.maxStale = nil
+    load.fresh = false
     load.prompting = PromptOptions()
     load.prompting.noPrompt = false
     load.common = CommonOptions()

@@ -27,6 +27,11 @@ struct Status: RequiresStorageAccess {
       ("sessionEncrypted", status.isSessionEncrypted.map { "\($0)" }),
       ("keysInRAM", status.keysInRAM.map { "\($0)" }), ("integrity", status.integrity?.rawValue),
       ("problem", status.problem?.message), ("count", status.count.map { "\($0)" }),
+      ("vault.members", status.vault.map { "\($0.members)" }),
+      ("vault.generation", status.vault.map { "\($0.generation)" }),
+      ("vault.head", status.vault?.head.rawValue),
+      ("vault.confirmedAgo", status.vault.map { "\($0.confirmedAgo)s" }),
+      ("vault.copyComplete", status.vault.map { "\($0.isCopyComplete)" }),
       ("uptime", status.uptime.map { "\($0)s" }),
     ]
     let width = terminal.outputIsTerminal ? terminal.outputWidth - 2 : nil
