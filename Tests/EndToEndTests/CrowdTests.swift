@@ -24,6 +24,19 @@ import Testing
     }
   }
 
+  @Test func `are not served at all if kistd may open too few files for itself`() async throws {
+    try await withHome { home in
+      for files in [16, 21, 63] {
+        let end = try await command(
+          "prlimit", ["--nofile=\(files)", "kistd", "--", "true"], in: home)
+        #expect(end.status == .exited(7), "\(end.error)")
+        #expect(end.error.contains("the limit of open files is \(files)"))
+      }
+      let end = try await command("prlimit", ["--nofile=64", "kistd", "--", "true"], in: home)
+      #expect(end.status == .exited(0), "\(end.error)")
+    }
+  }
+
   @Test func `are served again after the limit of open files was too low, and kistd ends normally`()
     async throws
   {
