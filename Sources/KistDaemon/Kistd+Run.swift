@@ -101,9 +101,9 @@ private func preparation(
     attempts: attempts, environment: environment, logger: logger)
   var daemon = Daemon(
     options: options,
-    open: { whenCutOff throws(StorageError) in
+    open: { events throws(StorageError) in
       var context = context
-      context.whenCutOff = whenCutOff
+      (context.whenCutOff, context.whenOutdated) = (events.whenCutOff, events.whenOutdated)
       context.keySource = keySource.take()
       return try await OpenStorage.open(context, since: start)
     },
@@ -181,15 +181,17 @@ func parse<Command: ParsableCommand>(
 func untilStopped(
   _ daemon: Daemon, by signals: Signals, hasTerminal: Bool
 ) async throws -> CInt {
-  let hasCommand = daemon.child != nil
+  let (hasCommand, manager) = (daemon.child != nil, daemon.manager)
   let (hangups, hangup) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
-  let run = Task { try await daemon.run(reopening: hangups) }
+  var daemon = daemon
+  daemon.reopenLater = { hangup.yield() }
+  let run = Task { [daemon] in try await daemon.run(reopening: hangups) }
   signals.whenOneComes { number in
     if number == SIGHUP, !hasCommand, !hasTerminal {
       hangup.yield()
     } else {
-      daemon.manager.notify(.stopping)
+      manager.notify(.stopping)
       run.cancel()
     }
   }

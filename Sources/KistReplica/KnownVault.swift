@@ -117,8 +117,13 @@ struct HeadChain {
       || steps.contains { $0.headRecord == record }
   }
 
-  /// Whether the newest roster begins a generation for which this machine has no keys yet.
+  /// Whether the newest roster is of another generation, whose keys this machine does not have yet.
   var beginsGeneration: Bool { newestRoster.roster.generation != start.keys.generation }
+
+  /// The first roster of the next generation; `nil` if it has not begun.
+  var rosterOfNextGeneration: (record: [UInt8], roster: VerifiedRoster)? {
+    rosters.first { $0.roster.roster.generation != start.keys.generation }
+  }
 
   /// Returns the head that the copy belongs to, and the heads after it.
   ///

@@ -18,6 +18,8 @@ extension Replica {
   func catchUp(_ see: (VerifiedHead) -> Void = { _ in }) async throws(StorageError) {
     do throws(StorageError) { try await readChanges(see) } catch {
       state.withLock { ($0.confirmedAt, $0.problem) = (nil, error) }
+      // A machine that was removed learns it from the roster of the next generation.
+      if error == .newGeneration || error == .notMember { options.whenGenerationBegins() }
       throw error
     }
   }
@@ -30,7 +32,7 @@ extension Replica {
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
     }
     var chain = HeadChain(after: known, copy: try? copy.state())
-    try await cluster.extend(&chain, to: reading.head, see)
+    try await cluster.extend(&chain, to: reading.head, for: options.machine, see)
     guard reading.head != nil else {
       throw .rolledBack("the cluster does not have the head of the vault any longer")
     }
@@ -46,7 +48,7 @@ extension Replica {
         // A row may be of a later change than the log that was read before it.
         let before = chain.last.headRecord
         guard error.code == .corrupt, attempt < mostAttempts else { throw error }
-        try await cluster.extend(&chain, to: nil, see)
+        try await cluster.extend(&chain, to: nil, for: options.machine, see)
         guard chain.last.headRecord != before, let split = try chain.split(at: try copy.state())
         else { throw error }
         (base, heads) = split
@@ -188,8 +190,28 @@ extension Cluster {
 
 extension Cluster {
   /// Adds all rosters and log entries that the cluster has, and a head that it answered.
+  ///
+  /// Throws `newGeneration` if the vault has a new key.
+  ///
+  /// - Parameter see: is called with each new head; also with the first one of the next generation.
   func extend(
-    _ chain: inout HeadChain, to head: [UInt8]?, _ see: (VerifiedHead) -> Void = { _ in }
+    _ chain: inout HeadChain, to head: [UInt8]?, for machine: MachineIdentity,
+    _ see: (VerifiedHead) -> Void = { _ in }
+  ) async throws(StorageError) {
+    try await readLog(&chain, see)
+    if chain.beginsGeneration {
+      see(try await beginning(after: &chain, for: machine, see).known.head)
+      throw .newGeneration
+    }
+    if let head, !chain.contains(head) {
+      try chain.addHead(head)
+      see(chain.last.head)
+    }
+  }
+
+  /// Adds all rosters and log entries that the cluster has.
+  func readLog(
+    _ chain: inout HeadChain, _ see: (VerifiedHead) -> Void = { _ in }
   ) async throws(StorageError) {
     while true {
       let entries = chain.nextEntries
@@ -207,12 +229,7 @@ extension Cluster {
         try chain.addHead(record)
         see(chain.last.head)
       }
-      if found.dropFirst().contains(nil) { break }
-    }
-    if chain.beginsGeneration { throw .newGeneration }
-    if let head, !chain.contains(head) {
-      try chain.addHead(head)
-      see(chain.last.head)
+      if found.dropFirst().contains(nil) { return }
     }
   }
 }
@@ -221,7 +238,7 @@ extension StorageError {
   static let wrongAnswer = untrusted("the cluster answered another question than it was asked")
   static let keepsChanging = StorageError(
     .busy, "the cluster discarded its history while the vault was read", hint: "try again")
-  fileprivate static let newGeneration = StorageError(
-    .unavailable, "the vault has a new key, which this machine does not have",
-    hint: "join the vault again on this machine; nothing was changed")
+  static let newGeneration = StorageError(
+    .busy, "the vault has a new key, with which kistd makes a new copy",
+    hint: "try again in a moment; nothing was changed")
 }

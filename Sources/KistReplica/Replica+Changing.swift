@@ -189,7 +189,9 @@ extension Replica {
           if head.head.sequence == sequence { isMade = head.head.operation == operation }
         }
       } catch { problem = error }
-      let isLate = options.elapsed() >= end || Task.isCancelled
+      // The copy cannot be brought up to date with this key.
+      let isLast = problem == .newGeneration || problem == .notMember
+      let isLate = isLast || options.elapsed() >= end || Task.isCancelled
       if let isMade, isLate || problem == nil { return isMade ? .made : .lost(problem) }
       // Another answer of the cluster may be true, or the disk may have space again.
       if isLate, hasTried || problem != nil { return .unknown(problem ?? .notSettled) }

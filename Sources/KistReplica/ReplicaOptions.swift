@@ -21,6 +21,10 @@ package struct ReplicaOptions: Sendable {
   package var elapsed: @Sendable () -> Duration
   /// Waits; returns early if the task is cancelled.
   package var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  /// Is called when the vault has a new key, also if this machine was removed.
+  ///
+  /// Close the vault then, and open it again after `SharedVault.renewal`.
+  package var whenGenerationBegins: @Sendable () -> Void = {}
   /// Returns this many random bytes: nonces, ids of operations, and the jitter of delays.
   package var random: @Sendable (Int) -> [UInt8] = { randomBytes($0) }
 

@@ -8,9 +8,9 @@ internal import KistVault
 ///
 /// It needs no copy of the vault, so a kistd that has the copy open can go on.
 package struct VaultAdmin: Sendable {
-  private let cluster: Cluster
-  private let options: ReplicaOptions
-  private let key: SigningKey
+  let cluster: Cluster
+  let options: ReplicaOptions
+  let key: SigningKey
 
   /// - Parameter key: the admin's key.
   package init(_ key: SigningKey, on cluster: Cluster, _ options: ReplicaOptions) {
@@ -97,10 +97,7 @@ package struct VaultAdmin: Sendable {
         throw error.unchanged
       }
       let before = known.roster.roster
-      guard let index = before.admins.firstIndex(of: key.publicKey) else { throw .otherAdmin }
-      guard before.member(options.machine.id)?.isWriter(at: options.now()) == true else {
-        throw .readerAdmin
-      }
+      let index = try adminIndex(in: before)
       guard before.member(member.keys.id) == nil else { throw .memberExists }
       guard before.members.count < SharedFormat.mostMembers else { throw .tooManyMembers }
       let members = before.members + [try self.member(member, master, known.keys)]
@@ -117,6 +114,16 @@ package struct VaultAdmin: Sendable {
       await options.backOff(before: attempt)
     }
     throw .othersChange
+  }
+
+  /// Returns the index of the admin's key; throws `denied` if the key or this machine may not change
+  /// the roster.
+  func adminIndex(in roster: Roster) throws(StorageError) -> Int {
+    guard let index = roster.admins.firstIndex(of: key.publicKey) else { throw .otherAdmin }
+    guard roster.member(options.machine.id)?.isWriter(at: options.now()) == true else {
+      throw .readerAdmin
+    }
+    return index
   }
 
   /// Commits a roster and its head; returns `nil` if another change was made instead.
@@ -141,7 +148,7 @@ package struct VaultAdmin: Sendable {
     var isLost = false
     try await settle(commit) { () throws(StorageError) in
       var chain = HeadChain(after: known, copy: nil)
-      try await cluster.extend(&chain, to: nil)
+      try await cluster.extend(&chain, to: nil, for: options.machine)
       if chain.contains(head) { return true }
       isLost = chain.last.headRecord != known.headRecord
       return isLost
@@ -154,7 +161,7 @@ package struct VaultAdmin: Sendable {
   /// Sending it again does no harm, because it expects a head that exists only once.
   ///
   /// - Parameter isSettled: reads the records.
-  private func settle(
+  func settle(
     _ commit: Commit, isSettled: () async throws(StorageError) -> Bool
   ) async throws(StorageError) {
     let end = options.elapsed() + options.deadline
@@ -182,10 +189,10 @@ package struct VaultAdmin: Sendable {
   }
 
   /// Reads and verifies all changes after a known head.
-  private func newest(after known: KnownVault) async throws(StorageError) -> KnownVault {
+  func newest(after known: KnownVault) async throws(StorageError) -> KnownVault {
     let head = try await cluster.head(known.keys.generation).head
     var chain = HeadChain(after: known, copy: nil)
-    try await cluster.extend(&chain, to: head)
+    try await cluster.extend(&chain, to: head, for: options.machine)
     return chain.last
   }
 
@@ -198,7 +205,7 @@ package struct VaultAdmin: Sendable {
   }
 
   // An id has as many bytes as are taken.
-  private func newID() -> RecordID { RecordID(options.random(RecordID.size))! }
+  func newID() -> RecordID { RecordID(options.random(RecordID.size))! }
 }
 
 extension SharedVault {
@@ -240,9 +247,9 @@ extension StorageError {
     "this admin key is not one of this vault", as: .denied,
     hint: "name the file with the vault's admin key")
   fileprivate static let readerAdmin = refused(
-    "this machine may only read the vault, so it cannot add machines", as: .denied,
+    "this machine may only read the vault, so it cannot change the list of machines", as: .denied,
     hint: "run the command on a machine that is a writer")
-  fileprivate static let othersChange = StorageError(
+  static let othersChange = StorageError(
     .busy, "other machines changed the vault all the time",
     hint: "try again; nothing was changed", outcome: .unchanged)
 }

@@ -16,6 +16,28 @@ import Testing
     Issue.record("the secret did not arrive within a minute")
   }
 
+  /// Returns once a load fails with this code; fails the test after a minute.
+  private func waitUntil(_ storage: UserStorage, answers code: StorageError.Code) async throws {
+    for _ in 0..<3000 {
+      do throws(StorageError) { _ = try await storage.load(key) } catch {
+        if error.code == code { return }
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    Issue.record("the answer was not \(code) within a minute")
+  }
+
+  /// Saves a secret as soon as kistd has the new key; fails the test after a minute.
+  private func waitUntilSaved(_ secret: String, in storage: UserStorage) async throws {
+    for _ in 0..<3000 {
+      do throws(StorageError) { return try await save(secret, in: storage) } catch {
+        #expect(error.code == .busy && error.outcome == .unchanged, "\(error)")
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
+    Issue.record("the secret was not saved within a minute")
+  }
+
   private func save(_ secret: String, in storage: UserStorage) async throws(StorageError) {
     try await storage.save(NewCredential(key: key, secret: Secret(utf8: secret)))
   }
@@ -90,6 +112,36 @@ import Testing
         try await save("third", in: daemon.connect())
       }
       await back.stop()
+    }
+  }
+
+  @Test func `a removed machine is denied everything, and the others go on with a new key`()
+    async throws
+  {
+    let cluster = try SharedCluster()
+    try await withHome { one in
+      try await withHome { two in
+        _ = try await cluster.makeVault(in: one)
+        try await withDaemon(in: one, cluster.options) { first in
+          try await save("first", in: first.connect())
+          try await cluster.add(two, by: one, named: "two")
+          try await withDaemon(in: two, cluster.options) { second in
+            try await waitUntil(second.connect(), has: "first")
+            let removed = try await cluster.remove("two", by: one)
+            #expect(removed.output.hasSuffix("kist://https%3A%2F%2Fexample.org/alice\n"))
+            try await waitUntil(second.connect(), answers: .denied)
+          }
+          try await waitUntilSaved("second", in: first.connect())
+          let status = try await StorageAccess.remote(socketPath: one.socket).status()
+          #expect(status.vault?.generation == 2 && status.vault?.members == 1)
+        }
+        // The new copy and its note are on the disk.
+        await cluster.stop()
+        try await withDaemon(in: one, cluster.options) { first in
+          let loaded = try await first.connect().load(key)
+          #expect(loaded.secret == Secret(utf8: "second"))
+        }
+      }
     }
   }
 

@@ -6,14 +6,20 @@ internal import KistSystem
 internal import KistWire
 internal import Logging
 
+/// What an open storage reports to kistd.
+struct StorageEvents: Sendable {
+  /// Its connection to another program ended.
+  var whenCutOff: @Sendable () -> Void
+  /// It must be opened again.
+  var whenOutdated: @Sendable () -> Void
+}
+
 struct Daemon: Sendable {
   var options: Options
   /// Opens the storage; an opening that has begun cannot be cancelled.
   ///
-  /// The storage calls the function when its connection to another program ends.
-  var open:
-    @Sendable (_ whenCutOff: @escaping @Sendable () -> Void) async throws(StorageError)
-      -> OpenStorage
+  /// The storage calls the functions that it gets.
+  var open: @Sendable (StorageEvents) async throws(StorageError) -> OpenStorage
   /// Delays the answer to a failed request, such as one with a wrong passphrase.
   var holdBack: @Sendable (StorageError) async -> Void = { _ in }
   var environment: @Sendable (String) -> String?
@@ -27,6 +33,8 @@ struct Daemon: Sendable {
   /// The shortest time between two tries of requests to open a storage that could not be opened.
   var retryTime = Duration.milliseconds(100)
   var pause: @Sendable (Duration) async -> Void = sleepUnwatched
+  /// Opens the storage again, once it is not in use.
+  var reopenLater: @Sendable () -> Void = {}
   /// Stops kistd as its user would.
   var stop: @Sendable () -> Void = { kill(getpid(), SIGTERM) }
 
@@ -149,7 +157,7 @@ struct Daemon: Sendable {
   /// A command of another kistd must not wait for a kistd that ends, for example after a wrong passphrase.
   private func newOpening() async -> Opening {
     do throws(StorageError) {
-      let storage = try await open(stopWhenCutOff)
+      let storage = try await open(events)
       claim?.publish(try socketPath())
       return .success(storage)
     } catch {
@@ -205,6 +213,10 @@ struct Daemon: Sendable {
 
   /// Whether the next client starts kistd again, with the session bus of that time.
   private var isStartedByClients: Bool { sockets.requests != nil || options.logFile != nil }
+
+  private var events: StorageEvents {
+    StorageEvents(whenCutOff: stopWhenCutOff, whenOutdated: reopenLater)
+  }
 
   /// Stops kistd if the next client starts it again; first waits for commands that use it.
   ///

@@ -9,6 +9,7 @@ internal import KistShared
 internal import KistSystem
 internal import KistVault
 internal import KistWire
+internal import Logging
 
 extension StorageKind {
   static let shared = StorageKind(
@@ -45,10 +46,12 @@ private func openShared(
   let options = context.options
   guard pin?.kind == .shared || fileStatus(of: options.copyPath) != nil else { throw .notJoined }
   let cluster = try options.cluster(context.environment)
-  let machine = try ReplicaOptions(machineKey: options.machineKey)
+  var machine = try ReplicaOptions(machineKey: options.machineKey)
+  machine.whenGenerationBegins = context.whenOutdated
   var file = options.ofCopy
   file.storeID = pin?.kind == .shared ? pin?.storeID : nil
   file.deadline = options.deadline
+  if let id = try await renewCopy(file, pin, context, on: cluster, machine) { file.storeID = id }
   let copy = try await EncryptedFile.openCopy(file)
   let vault: SharedVault
   do throws(StorageError) {
@@ -60,6 +63,47 @@ private func openShared(
   // It ends soon after the vault is closed.
   Task { await vault.follow() }
   return vault.storage(over: copy.storage, keyFile: options.machineKey)
+}
+
+/// Replaces the copy if the vault has a new key; returns the id of the new copy.
+///
+/// If the cluster cannot be reached, the copy stays. Throws `denied` if this machine was removed.
+private func renewCopy(
+  _ file: EncryptedFile.Options, _ pin: Pin?, _ context: StorageContext, on cluster: Cluster,
+  _ machine: ReplicaOptions
+) async throws(StorageError) -> String? {
+  let renewal: SharedVault.Renewal
+  do throws(StorageError) {
+    // The copy and its note may be of two keys, if kistd was killed between them.
+    let note = try EncryptedFile.note(ofCopy: file.path)
+    guard let found = try await SharedVault.renewal(after: note, on: cluster, machine) else {
+      return nil
+    }
+    renewal = found
+  } catch {
+    if error == .notMember { throw error }
+    // The open vault has the problem in its status.
+    return nil
+  }
+  let id = renewal.storeID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  do throws(StorageError) {
+    if let pin, pin.kind == .shared {
+      try PinFile(path: context.options.pinFile).write(
+        Pin(kind: .shared, storeID: pin.storeID, nextStoreID: id), insteadOf: pin)
+    }
+    try await EncryptedFile.replaceCopy(
+      file,
+      with: .init(
+        master: renewal.master, storeID: renewal.storeID, epoch: renewal.content.state.epoch),
+      renewal.content, note: renewal.note)
+    return id
+  } catch {
+    guard error.outcome != .unknown else { throw error }
+    // The old copy still loads, and kistd tries again.
+    context.logger.warning(
+      "cannot make a copy with the new key of the vault", metadata: ["reason": "\(error)"])
+    return nil
+  }
 }
 
 extension SharedVault {

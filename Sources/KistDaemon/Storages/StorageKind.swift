@@ -87,6 +87,8 @@ struct StorageContext: Sendable {
   var attempts = PassphraseAttempts()
   /// Called when an open storage loses its connection to another program.
   var whenCutOff: @Sendable () -> Void = {}
+  /// Called when the storage must be opened again, as after SIGHUP.
+  var whenOutdated: @Sendable () -> Void = {}
   var environment: @Sendable (String) -> String?
   var logger: Logger
 }

@@ -12,7 +12,7 @@ internal import Logging
 struct VaultCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd vault",
-    abstract: "Make a shared vault, join one, or add machines to it.",
+    abstract: "Make a shared vault, join one, or add and remove machines.",
     usage: "kistd vault ACTION [WORD] [OPTIONS]",
     discussion: """
       The actions are:
@@ -22,19 +22,24 @@ struct VaultCommand: ParsableCommand {
       add KEYS      Add the machine with these public keys. Prints the line with which it joins.
       join LINE     Join a vault with the line from its admin; kistd must not be running.
       members       List the machines of the vault.
+      remove ID     Remove a machine. The others get a new key. Lists what the machine has read.
+      rotate        Give the vault a new key, and keep all machines.
       """)
 
   enum Action: String, CaseIterable {
-    case identity, `init`, add, join, members
+    case identity, `init`, add, join, members, remove, rotate
 
-    var takesWord: Bool { self == .add || self == .join }
+    var takesWord: Bool { [.add, .join, .remove].contains(self) }
+    var needsAdmin: Bool { [.`init`, .add, .remove, .rotate].contains(self) }
+    var takesName: Bool { [.`init`, .add].contains(self) }
   }
 
   @Argument(
     help: .value("action", "What to do."), completion: .list(Action.allCases.map(\.rawValue)))
   var action: String
 
-  @Argument(help: .value("word", "The public keys of a machine, or the line of an admin."))
+  @Argument(
+    help: .value("word", "The public keys or the id of a machine, or the line of an admin."))
   var word: String?
 
   @Option(help: .value("name", "The name of this machine, or of the one that is added."))
@@ -70,10 +75,12 @@ struct VaultCommand: ParsableCommand {
         action.takesWord ? "\(action) needs a word after it" : "unexpected argument",
         of: Self.self)
     }
-    let isOfAdmin = action == .`init` || action == .add
-    guard isOfAdmin || (name == nil && adminKey == nil && passphraseFd == nil) else {
+    guard action.takesName || name == nil else {
+      throw .wrongUsage("--name is only for init and add", of: Self.self)
+    }
+    guard action.needsAdmin || (adminKey == nil && passphraseFd == nil) else {
       throw .wrongUsage(
-        "--name, --admin-key and --passphrase-fd are only for init and add", of: Self.self)
+        "--admin-key and --passphrase-fd are only for init, add, remove and rotate", of: Self.self)
     }
     guard !reader || action == .add else {
       throw .wrongUsage("--reader is only for add", of: Self.self)
@@ -140,6 +147,7 @@ func runVaultCommand(
     let invitation = try await admin.add(
       VaultAdmin.NewMember(keys, command.reader ? .reader : .writer, name: name), note: note)
     printLine(invitation.word)
+  case .remove, .rotate: try await renewKey(command, options, environment)
   case .join:
     try await join(
       SharedVault.Invitation(word: command.word ?? ""), options, environment)
@@ -153,6 +161,33 @@ func runVaultCommand(
     }
   }
   return 0
+}
+
+/// Gives the vault a new key, which a removed machine does not get.
+private func renewKey(
+  _ command: VaultCommand, _ options: Options,
+  _ environment: @escaping @Sendable (String) -> String?
+) async throws(StorageError) {
+  let removed = try command.word.map { word throws(StorageError) in
+    guard let id = RecordID(hexadecimal: word) else {
+      throw .badRequest(
+        "this is not the id of a machine", hint: "`kistd vault members` lists the ids")
+    }
+    return id
+  }
+  let note = try noteOfVault(options)
+  let replica = try ReplicaOptions(machineKey: options.machineKey)
+  let admin = VaultAdmin(
+    try command.openAdminKey(isNew: false, options), on: try options.cluster(environment), replica)
+  let credentials = try await admin.beginGeneration(without: removed, note: note)
+  guard removed != nil else {
+    printLine("the vault has a new key: \(counted(credentials.count))")
+    return
+  }
+  printLine("removed the machine; the vault has a new key")
+  if credentials.isEmpty { return }
+  printLine("the machine can have read these credentials; change them at their sources:")
+  for summary in credentials { printLine(CredentialReference(summary.key).description) }
 }
 
 /// Returns the note beside the copy; throws `unavailable` if this machine has not joined a vault.

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 package import KistCore
 package import KistSodium
 internal import KistSystem
@@ -36,6 +37,7 @@ extension EncryptedFile {
       }
     }
     let (store, storage) = try await openStore(options)
+    if let id = storage.id { finishReplacement(of: options.path, id: id) }
     return store.localCopy(storage, note: notePath(ofCopy: options.path))
   }
 
@@ -45,7 +47,53 @@ extension EncryptedFile {
     return try privateBytes(at: note, "note of the vault", limit: longestNote)
   }
 
+  /// Replaces the copy and its note by those with a new key of the vault.
+  ///
+  /// Throws `busy` if the copy is open. Unless the outcome is `unknown`, nothing was changed then.
+  ///
+  /// - Parameter content: all rows, and the state that they lead to.
+  package static func replaceCopy(
+    _ options: Options, with vault: CopiedVault, _ content: CopyChange, note: [UInt8]
+  ) async throws(StorageError) {
+    try await DispatchQueue(label: "kist.copying").run { () throws(StorageError) in
+      let path = options.path
+      let owner = try own(path)
+      defer { owner.release() }
+      let next = nextNotePath(ofCopy: path, id: hexadecimal(vault.storeID))
+      // Written first: the next opening of the copy takes the note that belongs to it.
+      _ = try writeWhole(note.span, to: next, replacing: true)
+      do throws(StorageError) {
+        try createStore(
+          options, id: vault.storeID, master: vault.master, epoch: vault.epoch
+        ) { database, keys, header throws(StorageError) in
+          for case (let tag, let row?) in content.rows {
+            header.replaceRow(nil, with: keys.hash(of: row))
+            try database.put(row, at: try database.find(tag).address)
+          }
+          header.sequence = content.state.sequence
+          guard header.vaultState == content.state else {
+            throw .internal("the rows of the new copy do not lead to its state")
+          }
+        }
+      } catch {
+        if error.outcome != .unknown { unsafe unlink(next) }
+        throw error
+      }
+      try flushDirectory(of: path)
+      finishReplacement(of: path, id: hexadecimal(vault.storeID))
+    }
+  }
+
+  /// Gives the note of a new copy its final name; does nothing if it has it already.
+  private static func finishReplacement(of path: String, id: String) {
+    unsafe rename(nextNotePath(ofCopy: path, id: id), notePath(ofCopy: path))
+  }
+
   private static func notePath(ofCopy path: String) -> String { path + ".vault" }
+
+  private static func nextNotePath(ofCopy path: String, id: String) -> String {
+    notePath(ofCopy: path) + "-" + id
+  }
 }
 
 extension FileStore {

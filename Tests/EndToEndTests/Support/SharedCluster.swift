@@ -58,6 +58,16 @@ final class SharedCluster: Sendable {
     try #require(joined.status == .exited(0), "\(joined.error)")
   }
 
+  /// Removes the machine with a name from the vault.
+  func remove(_ name: String, by home: Home) async throws -> CommandResult {
+    let members = try await vault(["members"], in: home).output.split(separator: "\n")
+    let line = try #require(members.first { $0.contains(" \(name)") })
+    let id = try #require(line.split(separator: " ").first.map(String.init))
+    let end = try await vault(["remove", id, "--admin-key", home.path + "/admin"], in: home)
+    try #require(end.status == .exited(0), "\(end.error)")
+    return end
+  }
+
   /// Runs `kistd vault` on the machine of a home; its standard input has the admin's passphrase.
   func vault(_ arguments: [String], in home: Home) async throws -> CommandResult {
     try await command(
