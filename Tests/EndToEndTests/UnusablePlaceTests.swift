@@ -25,7 +25,7 @@ import Testing
       ("mkdir ~/.local/state/kist/kist.sock.lock", "move it away"),
       (
         "touch ~/.local/state/kist/kist.sock.lock; chmod 400 ~/.local/state/kist/kist.sock.lock",
-        "name another path with --socket"
+        "`chmod 600 "
       ),
       (
         "chmod 400 ~/.local/share/kist/credentials.db.lock",
