@@ -103,6 +103,7 @@ test-cluster: release-etcd ## Test kist-etcd with the etcd of Debian 12 and 13, 
 test: deps build ## Run the tests that take less than five minutes
 	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
+	/usr/bin/python3 -B -m unittest discover -s Tests/Cluster -p test_history.py
 	$(TEST) --filter KistSecretServiceTests
 
 test-release: deps release build ## Run the end-to-end tests on the release builds

@@ -33,30 +33,32 @@ struct `The unit files` {
     }
   }
 
-  /// The unit of kist-secret-service with another command.
-  private func secretService(_ command: String) throws -> String {
+  /// The unit of a program, with another command.
+  private func unit(of program: String, running command: String) throws -> String {
     let path = URL(filePath: #filePath)
-      .appending(path: "../../../systemd/kist-secret-service.service").standardized
+      .appending(path: "../../../systemd/\(program).service").standardized
     let unit = try String(contentsOf: path, encoding: .utf8)
-    let changed = unit.replacing(
-      "ExecStart=/usr/bin/kist-secret-service", with: "ExecStart=" + command)
+    let changed = unit.replacing("ExecStart=/usr/bin/\(program)", with: "ExecStart=" + command)
     try #require(changed != unit)
     return changed
   }
 
   @Test(arguments: Systemd.allCases)
-  func `of kist-secret-service is valid, and has an exposure of at most 2 of 10`(
+  func `of other programs are valid, and have an exposure of at most 2 of 10`(
     systemd: Systemd
   ) async throws {
     try await withMachine(systemd) { machine in
-      let unit = "~/.config/systemd/user/kist-secret-service.service"
-      try await machine.printed(
-        by: "mkdir -p ~/.config/systemd/user; cat > \(unit)", input: try secretService("/bin/true"))
-      let verify = try await machine.shell("systemd-analyze --user verify \(unit)")
-      #expect(verify.status == 0)
-      #expect(verify.output + verify.error == "")
-      try await machine.printed(
-        by: "systemd-analyze --user security --offline=yes --no-pager --threshold=20 \(unit)")
+      for program in ["kist-secret-service", "kist-etcd"] {
+        let path = "~/.config/systemd/user/\(program).service"
+        try await machine.printed(
+          by: "mkdir -p ~/.config/systemd/user; cat > \(path)",
+          input: try unit(of: program, running: "/bin/true"))
+        let verify = try await machine.shell("systemd-analyze --user verify \(path)")
+        #expect(verify.status == 0)
+        #expect(verify.output + verify.error == "")
+        try await machine.printed(
+          by: "systemd-analyze --user security --offline=yes --no-pager --threshold=20 \(path)")
+      }
     }
   }
 
@@ -75,7 +77,8 @@ struct `The unit files` {
           for path in $XDG_RUNTIME_DIR/x ~/x /usr/local/x; do touch $path 2>/dev/null || echo refused; done
 
           """)
-      let unit = try secretService("/usr/local/bin/probe").split(separator: "\n")
+      let unit = try unit(of: "kist-secret-service", running: "/usr/local/bin/probe")
+        .split(separator: "\n")
         .filter { !$0.hasPrefix("BusName=") && !$0.hasPrefix("Restart") }
         .joined(separator: "\n").replacing("Type=dbus", with: "Type=oneshot")
       try await machine.printed(
