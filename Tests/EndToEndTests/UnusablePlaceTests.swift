@@ -8,6 +8,9 @@ import Testing
     arguments: [
       ("chmod 755 ~/.local/state/kist", "`chmod 700 HOME/.local/state/kist`"),
       ("chmod 777 ~/.local/state/kist", "`chmod 700 HOME/.local/state/kist`"),
+      ("chmod 000 ~/.local/state/kist", "`chmod 700 HOME/.local/state/kist`"),
+      ("chmod 600 ~/.local/state/kist", "`chmod 700 HOME/.local/state/kist`"),
+      ("chmod 000 ~/.local/share/kist", "`chmod 700 HOME/.local/share/kist`"),
       ("chmod 500 ~/.local/state/kist", "`chmod 700 HOME/.local/state/kist`"),
       ("chmod 500 ~/.local/share/kist", "`chmod 700 HOME/.local/share/kist`"),
       ("chmod 400 ~/.local/share/kist/credentials.db", "`chmod 600 HOME/.local/share/kist/cred"),
