@@ -120,7 +120,7 @@ struct HeadChain {
   /// Whether the newest roster is of another generation, whose keys this machine does not have yet.
   var beginsGeneration: Bool { newestRoster.roster.generation != start.keys.generation }
 
-  /// The first roster of the next generation; `nil` if it has not begun.
+  /// The first roster of the next generation; `nil` before it begins.
   var rosterOfNextGeneration: (record: [UInt8], roster: VerifiedRoster)? {
     rosters.first { $0.roster.roster.generation != start.keys.generation }
   }

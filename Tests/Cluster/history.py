@@ -152,7 +152,7 @@ def check(traffic, stored):
             assert stored.get(sequence) == text, f"an answered commit is lost: {text}"
         elif outcome != "unknown":
             assert text not in texts, f"a commit was made although the answer was {outcome}: {text}"
-    assert set(texts) <= {attempt[3] for attempt in attempts}, "the log has a commit of nobody"
+    assert set(texts) <= {attempt[3] for attempt in attempts}, "the log has a commit that no client made"
     check_order(traffic, attempts)
     for watcher in traffic.watchers:
         check_watcher(watcher, stored, {text: int(position) for *_, text, outcome, position in attempts if outcome == "made"})

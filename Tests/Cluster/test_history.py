@@ -52,7 +52,7 @@ class History(unittest.TestCase):
         for fault, text in [
                 (lost, "an answered commit is lost"), (made_although_refused, "was unchanged"), (stale, "a read returned head 1 after 2"),
                 (twice, "twice"), (missing, "was not reported"), (incomplete, "without some writes"),
-                (of_another_position, "position of a commit differs"), (invented, "a commit of nobody")]:
+                (of_another_position, "position of a commit differs"), (invented, "a commit that no client made")]:
             with self.subTest(fault.__name__):
                 traffic, stored = history()
                 fault(traffic, stored)
