@@ -49,25 +49,28 @@ extension Daemon {
 
   /// Throws if this process may open too few files to serve any client.
   static func checkFileLimit() throws(StorageError) {
-    var limit = rlimit()
-    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    guard limit.rlim_cur < fewestFiles else { return }
+    let allowed = fileLimit()
+    guard allowed < fewestFiles else { return }
     throw StorageError(
       .unavailable,
-      "the limit of open files is \(limit.rlim_cur), and kistd needs at least \(fewestFiles)",
+      "the limit of open files is \(allowed), and kistd needs at least \(fewestFiles)",
       hint: "raise it: `ulimit -n 1024`, or `LimitNOFILE=1024` in the unit")
   }
 
   /// The fewest files that a kistd must be allowed to open: its own, and those of a client and a storage.
-  private static var fewestFiles: rlim_t { 64 }
+  private static var fewestFiles: Int { 64 }
+
+  private static func fileLimit() -> Int {
+    var limit = rlimit()
+    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    return Int(clamping: limit.rlim_cur)
+  }
 
   /// Returns the number of connections to serve at once, lowered if there are too few descriptors.
   ///
   /// Without a free descriptor, kistd could not even refuse a waiting connection.
   func connectionsWithDescriptors() -> Int {
-    var limit = rlimit()
-    unsafe getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-    let allowed = Int(clamping: limit.rlim_cur)
+    let allowed = Self.fileLimit()
     // The lowest free number is about the number of descriptors in use.
     let taken = Int(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0))
     close(CInt(taken))
