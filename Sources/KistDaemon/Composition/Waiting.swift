@@ -4,7 +4,7 @@ internal import Synchronization
 /// Calls `whenQuiet` once after each period without requests; then needs no timer until a request.
 final class QuietWatch: Sendable {
   private let time: Duration
-  /// When the latest request came, in nanoseconds of `SystemTick`; `Duration` would cost more.
+  /// When the latest request came, in nanoseconds of `SystemTick`.
   private let latest: Atomic<Int64>
   private let isWatching = Atomic(false)
   private let now: @Sendable () -> SystemTick
