@@ -85,7 +85,7 @@ private func renewCopy(
     // The open vault has the problem in its status.
     return nil
   }
-  let id = renewal.storeID.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+  let id = renewal.storeID.map(\.hexadecimal).joined()
   do throws(StorageError) {
     if let pin, pin.kind == .shared {
       try PinFile(path: context.options.pinFile).write(

@@ -21,7 +21,7 @@ struct CopiedWord {
   func text(_ bytes: [UInt8]) -> String {
     precondition(bytes.count == count, "a word has a fixed length")
     return prefix
-      + (bytes + checksum(of: bytes)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+      + (bytes + checksum(of: bytes)).map(\.hexadecimal).joined()
   }
 
   /// Returns the bytes of a word; `nil` if it was not copied exactly.
