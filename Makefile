@@ -196,7 +196,7 @@ docs: ## Build the pages of the library KistClient, .build-docs/KistClient.docca
 	  --output-dir .build-docs/KistClient.doccarchive --fallback-display-name KistClient \
 	  --fallback-bundle-identifier kist.KistClient --warnings-as-errors --transform-for-static-hosting
 
-fuzz-short: deps-build ## Run the corpus, and fuzz each parser for 5 seconds
+fuzz-short: deps-build ## Run the corpus, and fuzz each parser for 3 seconds
 	TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run short
 
 fuzz-coverage: deps-build ## Show how many lines of the parsers the corpus covers

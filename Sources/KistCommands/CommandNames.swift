@@ -73,14 +73,22 @@ private let otherNames = [
   "status": ["info"],
 ]
 
-/// Adds the user's `--socket` to the commands in a hint, so that they ask the same kistd.
-func hint(_ hint: String?, over socket: String?) -> String? {
-  guard let hint, let socket else { return hint }
-  let parts = hint.split(separator: "`", omittingEmptySubsequences: false)
-  return parts.indices.map { index in
-    let isCommand = !index.isMultiple(of: 2) && asksKistd(parts[index])
-    return isCommand ? "\(parts[index]) --socket \(shellQuoted(socket))" : String(parts[index])
-  }.joined(separator: "`")
+/// Completes a hint, so that its commands ask the same kistd.
+///
+/// Adds the user's `--socket` to the commands. Without this option, says that they need
+/// KIST_SOCKET, if it is set: in the shell of the user, it may have another value.
+func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> String? {
+  guard let hint else { return nil }
+  var parts = hint.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
+  let commands = parts.indices.filter { !$0.isMultiple(of: 2) && asksKistd(parts[$0]) }
+  guard let socket else {
+    guard hasVariable, !commands.isEmpty else { return hint }
+    return
+      "\(hint); the command needs the same KIST_SOCKET, which `kistd -- COMMAND` sets only for "
+      + "COMMAND"
+  }
+  for index in commands { parts[index] += " --socket \(shellQuoted(socket))" }
+  return parts.joined(separator: "`")
 }
 
 /// Returns the value of the last `--socket` on a command line, even if the command line has errors.
@@ -92,7 +100,7 @@ func namedSocket(in words: ArraySlice<String>) -> String? {
 }
 
 /// Whether this is a kist command that asks kistd and accepts an option at its end.
-private func asksKistd(_ line: Substring) -> Bool {
+private func asksKistd(_ line: String) -> Bool {
   let words = line.split(separator: " ").map(String.init)
   return words.first == "kist"
     && command(named: commandNames(in: Array(words.dropFirst()))) is any AsksKistd.Type

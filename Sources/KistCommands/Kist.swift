@@ -2,6 +2,7 @@ package import ArgumentParser
 internal import CLinux
 internal import Glibc
 internal import KistClient
+internal import KistSystem
 
 /// The root of the command line.
 package struct Kist: AsyncParsableCommand {
@@ -47,7 +48,10 @@ extension Kist {
       // to start as a whole `kist load`.
       let tasks = TaskQueue()
       Task(executorPreference: tasks) {
-        Glibc.exit(await status(of: arguments, calledAs: program, on: terminal))
+        let hasVariable = environmentVariable("KIST_SOCKET") ?? "" != ""
+        Glibc.exit(
+          await status(
+            of: arguments, calledAs: program, on: terminal, hasVariable: hasVariable))
       }
       while true { tasks.run() }
     } catch {
@@ -59,10 +63,12 @@ extension Kist {
   /// Performs a command line and returns its exit status; reports errors.
   ///
   /// - Parameter program: the name by which a tool called its helper.
+  /// - Parameter hasVariable: whether KIST_SOCKET names the socket.
   /// - Parameter run: performs the command; a test passes another function with its own
   ///   dependencies.
   static func status(
     of arguments: [String], calledAs program: String = "kist", on terminal: Terminal,
+    hasVariable: Bool = false,
     run: (sending any AsyncParsableCommand) async throws -> Void = runItself
   ) async -> CInt {
     // The words before the command of `kist run` or `kist watch`.
@@ -90,7 +96,7 @@ extension Kist {
       return 0
     } catch {
       var error = error as? StorageError ?? .internal("an unexpected error occurred")
-      error.hint = hint(error.hint, over: namedSocket(in: ours))
+      error.hint = hint(error.hint, over: namedSocket(in: ours), hasVariable: hasVariable)
       terminal.report(error, asJSON: ours.contains("--json"))
       let name = ours.first { !$0.hasPrefix("-") }
       return name == Run._commandName ? Run.failure : error.code.exitStatus

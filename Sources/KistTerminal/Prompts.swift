@@ -62,7 +62,9 @@ private func openTerminal(_ path: String) throws(StorageError) -> (CInt, termios
   var settings = termios()
   guard terminal >= 0, unsafe tcgetattr(terminal, &settings) == 0 else {
     if terminal >= 0 { close(terminal) }
-    throw .badRequest("there is no terminal to ask at", hint: "pipe the secret into the command")
+    throw .badRequest(
+      "there is no terminal to ask at",
+      hint: "pipe the answer into the command; `su --command` has a terminal only with `--pty`")
   }
   return (terminal, settings)
 }

@@ -32,6 +32,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("kistd -- true", true),
+    (
+      "echo horse | kistd --passphrase-fd 0 -- true; mkdir -p -m 700 ~/.local/state/kist; "
+        + "head -c 32 /dev/zero > ~/.local/state/kist/key; chmod 600 ~/.local/state/kist/key",
+      false
+    ),
+  ])
+  func `doctor advises about backups of the key file only if it opens the store`(
+    setup: String, advises: Bool
+  ) async throws {
+    try await withHome { home in
+      let end = try await command("sh", ["-c", "\(setup); kist doctor"], in: home)
+      #expect(end.output.contains("\nok\tstorage\t"), "\(end.output)\(end.error)")
+      #expect(end.output.contains("\nnote\tbackup\t") == advises, "\(end.output)")
+    }
+  }
+
   @Test func `doctor reports a directory open to other users and a program that shadows kist`()
     async throws
   {

@@ -18,6 +18,20 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    ("kistd -- kist load s", "`kist list`; the command needs the same KIST_SOCKET, which "),
+    ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist list --socket /"),
+  ])
+  func `completes hints for a shell that has another KIST_SOCKET`(line: String, hint: String)
+    async throws
+  {
+    try await withHome { home in
+      let end = try await command("sh", ["-c", line], in: home)
+      #expect(end.status == .exited(2))
+      #expect(end.error.contains("\nhint: see what there is with \(hint)"), "\(end.error)")
+    }
+  }
+
   @Test func `twenty times at once serves every command`() async throws {
     try await withHome { home in
       let each = #"kistd -- sh -c "printf pw | kist save s$i; exit $i"; [ $? = $i ] || echo bad $i"#

@@ -49,29 +49,26 @@ import Testing
   func `is a problem for kist, probe and doctor, with the same hint`(
     fault: String, hint: String
   ) async throws {
-    try await withHome { home in
-      var home = home
-      home.startsKistd = true
-      // The socket is in the state directory. Without its capabilities, root obeys the modes.
-      let script = """
-        export XDG_RUNTIME_DIR="$HOME/.local/state"
-        kistd -- true; rm -rf "$HOME/run"; \(fault)
-        obeying="setpriv --bounding-set=-all"; [ "$(id -u)" = 0 ] || obeying=
-        for words in "kistd probe --detach" "kist doctor" "kist list"; do
-          $obeying $words 2>&1; echo "status $?"
-        done
-        kill "$(head -n 1 "$XDG_RUNTIME_DIR/kist/kist.sock.lock")"
-        chmod -R u+rwX ~
-        """
-      let end = try await command("sh", ["-c", script], in: home)
-      let said = end.output.split(separator: /status [0-9]+\n/)
-      let statuses = end.output.split(separator: "\n").filter { $0.hasPrefix("status ") }
-      #expect(statuses.count == 3 && statuses[0] != "status 0", "\(end.output)\(end.error)")
-      #expect(statuses.allSatisfy { $0 == statuses.first }, "\(end.output)\(end.error)")
-      #expect(end.output.contains("\nproblem\tstorage\t"), "\(end.output)")
-      let advice = hint.replacing("HOME", with: home.path)
-      #expect(said.allSatisfy { $0.contains(advice) }, "\(end.output)")
-    }
+    try await expectSameHint(hint, after: fault)
+  }
+
+  @Test(
+    .needsRoot("to give a file away and to mount"),
+    arguments: [
+      (
+        "chown 61234 ~/.local/state/kist/key",
+        "it belongs to another user: move it away, or `chown` it to the user of kistd"
+      ),
+      (
+        "mount --bind ~/.local/share/kist ~/.local/share/kist; "
+          + "mount -o remount,bind,ro ~/.local/share/kist",
+        "make its file system writable"
+      ),
+    ])
+  func `of another user, or on a read-only mount, has the same hint in kist, probe and doctor`(
+    fault: String, hint: String
+  ) async throws {
+    try await expectSameHint(hint, after: fault, startedBy: ["unshare", "--mount"])
   }
 
   @Test func `that is only not writable is refused by kistd and probe with the command that helps`()
@@ -182,5 +179,37 @@ import Testing
       let hint = "XDG_RUNTIME_DIR names \(home.path)/none/7, which does not exist"
       #expect(parts.count == 4 && parts.allSatisfy { $0.contains(hint) }, "\(end.output)")
     }
+  }
+}
+
+/// Expects one status and one hint of `kistd probe`, `kist doctor` and `kist list` after a shell
+/// command spoiled a place of kistd.
+///
+/// - Parameter starter: the command that starts the shell, with its arguments.
+private func expectSameHint(
+  _ hint: String, after fault: String, startedBy starter: [String] = []
+) async throws {
+  try await withHome { home in
+    var home = home
+    home.startsKistd = true
+    // The socket is in the state directory. Without its capabilities, root obeys the modes.
+    let script = """
+      export XDG_RUNTIME_DIR="$HOME/.local/state"
+      kistd -- true; rm -rf "$HOME/run"; \(fault)
+      obeying="setpriv --bounding-set=-all"; [ "$(id -u)" = 0 ] || obeying=
+      for words in "kistd probe --detach" "kist doctor" "kist list"; do
+        $obeying $words 2>&1; echo "status $?"
+      done
+      kill "$(head -n 1 "$XDG_RUNTIME_DIR/kist/kist.sock.lock")"
+      chmod -R u+rwX ~
+      """
+    let end = try await command("env", starter + ["sh", "-c", script], in: home)
+    let said = end.output.split(separator: /status [0-9]+\n/)
+    let statuses = end.output.split(separator: "\n").filter { $0.hasPrefix("status ") }
+    #expect(statuses.count == 3 && statuses[0] != "status 0", "\(end.output)\(end.error)")
+    #expect(statuses.allSatisfy { $0 == statuses.first }, "\(end.output)\(end.error)")
+    #expect(end.output.contains("\nproblem\tstorage\t"), "\(end.output)")
+    let advice = hint.replacing("HOME", with: home.path)
+    #expect(said.allSatisfy { $0.contains(advice) }, "\(end.output)")
   }
 }

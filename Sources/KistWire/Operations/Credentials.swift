@@ -15,8 +15,8 @@ extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEnco
   ) -> Exchange {
     { message throws(StorageError) in
       let request = try decodeRequest(message)
-      let credential = try await load(request.value)
-      return try encodeReply(WithEncoding(value: credential, encoding: request.encoding))
+      return try encodeReply(
+        WithEncoding(value: try await load(request.value), encoding: request.encoding))
     }
   }
 }
