@@ -29,6 +29,13 @@ import Testing
     #expect(visible(shown) == shown)
   }
 
+  @Test func `is a control character if and only if Unicode's tables say so`() {
+    let different = (0...0x10FFFF as ClosedRange<UInt32>).compactMap(Unicode.Scalar.init).filter {
+      $0.isControl != ($0.properties.generalCategory == .control)
+    }
+    #expect(different == [])
+  }
+
   @Test func `stays in a name for a program, unless it is a control character`() {
     #expect(
       visible("a\tb\n\u{200D}\u{85}", escaping: \.isControl) == "a\\u{9}b\\u{a}\u{200D}\\u{85}")

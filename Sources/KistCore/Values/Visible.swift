@@ -32,5 +32,7 @@ extension Unicode.Scalar {
   }
 
   /// Whether the character is C0, DEL or C1, which the name of a credential must not contain.
-  package var isControl: Bool { properties.generalCategory == .control }
+  ///
+  /// Unicode will not add others to the category Cc, so this needs no table.
+  package var isControl: Bool { value < 0x20 || (0x7F..<0xA0).contains(value) }
 }
