@@ -12,12 +12,15 @@ private import Synchronization
   private(set) var bus: OpaquePointer
   private let address: String?
   private let jobs = Mutex<[UnownedJob]>([])
+  /// The jobs that run now; it swaps its memory with `jobs`.
+  private var running: [UnownedJob] = []
   /// An eventfd(2), which wakes the thread.
   private let alarm: CInt
   private let thread: pthread_t
   // Used only on the thread.
   private var timers: [Timer] = []
   private var readers: [Reader] = []
+  private var descriptors: [pollfd] = []
   private var receive: (sending BusMessage) -> Void = { _ in }
   private var objects: [String: (BusMessage) -> Void] = [:]
   /// The calls of this process whose replies have not arrived.
@@ -176,15 +179,15 @@ private import Synchronization
       let moment = UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000
       milliseconds = limit <= moment ? 0 : Int64((limit - moment + 999) / 1000)
     }
-    if let first = (timers.map(\.moment) + readers.map(\.end)).min() {
+    if let first = firstMoment {
       let rest = max(0, (first - .now).wholeMilliseconds)
       milliseconds = milliseconds < 0 ? rest : min(milliseconds, rest)
     }
-    var descriptors = [
+    descriptors.removeAll(keepingCapacity: true)
+    descriptors.append(
       pollfd(
-        fd: unsafe sd_bus_get_fd(bus), events: Int16(unsafe sd_bus_get_events(bus)), revents: 0),
-      pollfd(fd: alarm, events: Int16(POLLIN), revents: 0),
-    ]
+        fd: unsafe sd_bus_get_fd(bus), events: Int16(unsafe sd_bus_get_events(bus)), revents: 0))
+    descriptors.append(pollfd(fd: alarm, events: Int16(POLLIN), revents: 0))
     for reader in readers {
       descriptors.append(pollfd(fd: reader.descriptor, events: Int16(POLLIN), revents: 0))
     }
@@ -194,6 +197,14 @@ private import Synchronization
       _ = unsafe read(alarm, &count, 8)
     }
     if !readers.isEmpty { resumeReaders(descriptors.dropFirst(2)) }
+  }
+
+  /// The first moment at which a timer fires or a reader stops waiting.
+  private var firstMoment: ContinuousClock.Instant? {
+    var first: ContinuousClock.Instant?
+    for timer in timers { first = min(first ?? timer.moment, timer.moment) }
+    for reader in readers { first = min(first ?? reader.end, reader.end) }
+    return first
   }
 
   private func resumeReaders(_ descriptors: ArraySlice<pollfd>) {
@@ -272,12 +283,10 @@ extension Bus {
     let actor = unsafe asUnownedSerialExecutor()
     let task = unsafe asUnownedTaskExecutor()
     while true {
-      let waiting = jobs.withLock { jobs in
-        defer { jobs.removeAll(keepingCapacity: true) }
-        return jobs
-      }
-      if waiting.isEmpty { return }
-      for job in waiting { unsafe job.runSynchronously(isolatedTo: actor, taskExecutor: task) }
+      jobs.withLock { swap(&$0, &running) }
+      if running.isEmpty { return }
+      for job in running { unsafe job.runSynchronously(isolatedTo: actor, taskExecutor: task) }
+      running.removeAll(keepingCapacity: true)
     }
   }
 }
