@@ -93,6 +93,7 @@ extension String {
       var start = root.utf8.count
       guard start == path.count || path[start] == UInt8(ascii: "/") else { return nil }
       var elements: [String] = []
+      elements.reserveCapacity(4)
       for place in start...path.count
       where place == path.count || path[place] == UInt8(ascii: "/") {
         if place > start { elements.append(String(repairing: path.extracting(start..<place))) }

@@ -23,6 +23,8 @@ extension SecretService {
       return .inMemory(item)
     }
     try await ready()
+    // Each access to the property copies its arrays' references.
+    let index = index
     guard let place = index.place(ofItem: item, in: collection) else { throw .noSuchObject }
     return .stored(index.key(at: place))
   }
@@ -184,14 +186,17 @@ extension SecretService {
     of paths: [String], in session: String, for client: String
   ) async throws(ServiceError) -> [(path: String, secret: SentSecret)] {
     try sessions.require(session, of: client)
-    try checkSearches(paths, of: client)
+    let objects = paths.map(object(at:))
+    try checkSearches(objects, of: client)
     var found: [(path: String, secret: SentSecret)] = []
     var size = 0
     var seen: Set<String> = []
-    for path in paths where seen.insert(path).inserted {
-      guard let object = object(at: path) else { continue }
+    for (path, object) in zip(paths, objects) where seen.insert(path).inserted {
+      guard let object else { continue }
       do throws(ServiceError) {
-        let sent = try await secret(of: object, in: session, for: client)
+        let (secret, contentType) = try await plainSecret(of: object)
+        let sent = try sessions.encoded(
+          secret, contentType: contentType, in: session, for: client)
         size += path.utf8.count + sent.size
         found.append((path, sent))
       } catch {

@@ -52,7 +52,9 @@ extension SecretService {
   private var mustProveOpen: Bool { provedOpenAt.map { .now - $0 >= openTrust } ?? true }
 
   func storedPaths(_ attributes: Attributes, in collection: String?) -> [String] {
-    index.find(attributes, in: collection).map { index.path(at: $0).path }
+    // Each access to the property copies its arrays' references.
+    let index = index
+    return index.find(attributes, in: collection).map { index.path(at: $0).path }
   }
 
   private func pathsInMemory(_ attributes: Attributes) -> [String] {

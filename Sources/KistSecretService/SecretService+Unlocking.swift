@@ -7,7 +7,7 @@ extension SecretService {
   package func unlock(
     _ paths: [String], for client: String
   ) async throws(ServiceError) -> (unlocked: [String], prompt: String) {
-    try checkSearches(paths, of: client)
+    try checkSearches(paths.map(object(at:)), of: client)
     if try await isOpen() {
       try await ready()
       return (paths.flatMap { opened($0) }, ObjectPath.none)
@@ -63,9 +63,9 @@ extension SecretService {
   /// Checks that the program itself made the searches that these paths take the place of.
   ///
   /// A search of which nothing is known must not look as if it found nothing.
-  func checkSearches(_ paths: [String], of client: String) throws(ServiceError) {
-    for path in paths {
-      if let object = object(at: path), case .item(_, let item) = object, item.isOfLockedSearch,
+  func checkSearches(_ objects: [ObjectPath?], of client: String) throws(ServiceError) {
+    for object in objects {
+      if let object, case .item(_, let item) = object, item.isOfLockedSearch,
         !exists(object, for: client)
       {
         throw .noSuchObject

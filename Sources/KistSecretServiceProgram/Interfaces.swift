@@ -124,7 +124,10 @@ extension ObjectPath {
 
   /// Returns the interfaces of the object, or the one of this name.
   func interfaces(named name: String?) throws(BusError) -> [Interface] {
-    let all = interface.map { [$0, .introspectable, .properties] } ?? [.introspectable]
+    let own = interface
+    // Nearly every call names it.
+    if let own, own.name == name { return [own] }
+    let all = own.map { [$0, .introspectable, .properties] } ?? [.introspectable]
     guard let name else { return all }
     guard let found = all.first(where: { $0.name == name }) else {
       throw BusError("org.freedesktop.DBus.Error.UnknownInterface", "there is no such interface")
