@@ -62,7 +62,7 @@ import Testing
       (
         "mount --bind ~/.local/share/kist ~/.local/share/kist; "
           + "mount -o remount,bind,ro ~/.local/share/kist",
-        "make its file system writable"
+        "kistd must be able to write it; `--data` and `--key-file` name other places"
       ),
     ])
   func `of another user, or on a read-only mount, has the same hint in kist, probe and doctor`(
