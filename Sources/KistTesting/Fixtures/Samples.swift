@@ -39,16 +39,27 @@ extension CredentialSummary {
 /// Pass its `now` to a storage.
 public final class ManualClock: Sendable {
   private let moment: Mutex<Timestamp>
+  private let whenMoved: @Sendable (Timestamp) -> Void
 
   /// Creates a clock that shows this moment.
-  public init(_ moment: Timestamp = .sample) { self.moment = Mutex(moment) }
+  ///
+  /// - Parameter whenMoved: is called with each later moment.
+  public init(
+    _ moment: Timestamp = .sample, whenMoved: @escaping @Sendable (Timestamp) -> Void = { _ in }
+  ) {
+    self.moment = Mutex(moment)
+    self.whenMoved = whenMoved
+  }
 
   /// Returns the clock's moment.
   public func now() -> Timestamp { moment.withLock { $0 } }
 
   /// Moves the clock by a number of seconds, back if negative, within the years 0000 to 9999.
   public func advance(bySeconds seconds: Int64) {
-    moment.withLock { $0 = $0.advanced(bySeconds: seconds) ?? $0 }
+    moment.withLock {
+      $0 = $0.advanced(bySeconds: seconds) ?? $0
+      whenMoved($0)
+    }
   }
 }
 

@@ -6,6 +6,8 @@ struct Home: Sendable {
   let path: String
   /// The address of the session bus that the programs use, if any.
   var busAddress: String?
+  /// Further variables of the programs.
+  var variables: [String: String] = [:]
   /// Whether kist starts kistd.
   var startsKistd = false
 
@@ -25,6 +27,7 @@ struct Home: Sendable {
       "KIST_AUTOSTART": startsKistd ? "1" : "0",
     ]
     variables["DBUS_SESSION_BUS_ADDRESS"] = busAddress
+    for (name, value) in self.variables { variables[.init(stringLiteral: name)] = value }
     for name in ["ASAN_OPTIONS", "TSAN_OPTIONS"] {
       variables[.init(stringLiteral: name)] = ProcessInfo.processInfo.environment[name]
     }

@@ -1,0 +1,66 @@
+import Foundation
+import KistClient
+import KistCluster
+import KistTesting
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(20))) struct `kistd with a shared vault` {
+  @Test(arguments: UserStorageContract.all)
+  func `keeps the contract`(rule: UserStorageContract.Rule) async throws {
+    try await withSteppedClock { clock, variables in
+      try await withVault(variables) { daemon in
+        try await rule.check(.init(storage: daemon.connect(), clock: clock) { daemon.connect() })
+      }
+    }
+  }
+
+  @Test(arguments: WatchContract.all)
+  func `keeps the contract with watchers`(rule: WatchContract.Rule) async throws {
+    try await withVault { daemon in
+      try await rule.check(
+        .init(storage: daemon.connect(), watch: .remote(socketPath: daemon.home.socket)))
+    }
+  }
+
+  /// Runs kistd with a new vault.
+  private func withVault(
+    _ variables: [String: String] = [:], _ body: (Daemon) async throws -> Void
+  ) async throws {
+    let cluster = try SharedCluster()
+    try await withHome { home in
+      var home = home
+      home.variables = variables
+      _ = try await cluster.makeVault(in: home)
+      let end = try await withDaemon(in: home, cluster.options, body)
+      #expect(end.status == .exited(0), "\(end.log)")
+    }
+    await cluster.stop()
+  }
+
+  /// Calls the body with a clock, and with the variables that make programs follow it.
+  private func withSteppedClock(
+    _ body: (ManualClock, [String: String]) async throws -> Void
+  ) async throws {
+    try await withHome { directory in
+      let (file, library) = (directory.path + "/clock", directory.path + "/clock.so")
+      let source = URL(filePath: #filePath).deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "Cluster/wrong_clock.c").path
+      let compiled = try await command(
+        "gcc", ["-shared", "-fPIC", "-o", library, source], in: directory)
+      try #require(compiled.status == .exited(0), "\(compiled.error)")
+      try #require(FileManager.default.createFile(atPath: file, contents: nil))
+      let shown = try FileHandle(forWritingTo: URL(filePath: file))
+      let show: @Sendable (Timestamp) -> Void = { moment in
+        let bytes = unsafe withUnsafeBytes(of: moment.secondsSinceEpoch) { unsafe Data($0) }
+        do {
+          try shown.seek(toOffset: 0)
+          try shown.write(contentsOf: bytes)
+        } catch { Issue.record(error) }
+      }
+      show(.sample)
+      try await body(
+        ManualClock(whenMoved: show), ["LD_PRELOAD": library, "CLOCK_FILE": file])
+    }
+  }
+}
