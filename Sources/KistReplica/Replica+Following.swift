@@ -22,7 +22,7 @@ extension Replica {
 
   private func confirmRegularly() async {
     while isFollowing {
-      try? await refresh()
+      if (try? await refresh()) != nil { await writeBeacon() }
       await options.sleep(options.confirmsEvery)
     }
   }

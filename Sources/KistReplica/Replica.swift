@@ -18,6 +18,8 @@ final class Replica: Sendable {
     var position: ClusterPosition?
     /// The number of the last change in the note.
     var noted: UInt64
+    /// The last beacon since this machine opened the vault.
+    var beacon: WrittenBeacon?
     /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
     var isClosed = false

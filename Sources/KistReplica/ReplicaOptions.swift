@@ -15,6 +15,8 @@ package struct ReplicaOptions: Sendable {
   package var trustsAbsenceFor: Duration = .seconds(5)
   /// The time between two confirmations of the head while the replica follows the cluster.
   package var confirmsEvery: Duration = .seconds(3)
+  /// The shortest time between two beacons of this machine while the replica follows the cluster.
+  package var beaconsEvery: Duration = .seconds(10)
   /// Returns the time of the system's clock.
   package var now: @Sendable () -> Timestamp = Timestamp.now
   /// Returns the time since some moment, by a clock that is never set.

@@ -228,10 +228,16 @@ extension SharedVault {
     in note: [UInt8]?, of identity: MachineIdentity
   ) throws(StorageError) -> [Machine] {
     let known = try KnownVault(noted: note, by: identity)
-    return try known.roster.roster.members.map { member throws(StorageError) in
-      Machine(
-        id: member.keys.id, name: try known.keys.name(of: member), role: member.role,
-        added: member.added)
+    return try known.keys.machines(in: known.roster.roster)
+  }
+}
+
+extension GenerationKeys {
+  /// Returns the machines of a roster, with their names.
+  func machines(in roster: Roster) throws(StorageError) -> [SharedVault.Machine] {
+    try roster.members.map { member throws(StorageError) in
+      SharedVault.Machine(
+        id: member.keys.id, name: try name(of: member), role: member.role, added: member.added)
     }
   }
 }

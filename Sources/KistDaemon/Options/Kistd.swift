@@ -19,7 +19,7 @@ struct Kistd: ParsableCommand {
       kistd rekey [OPTIONS]
       kistd restore FILE [OPTIONS]
       kistd key-file add [OPTIONS]
-      kistd vault ACTION [WORD] [OPTIONS]
+      kistd vault ACTION [WORD] [ACCOUNT] [OPTIONS]
       """,
     discussion: """
       kistd runs COMMAND with the path of the socket in KIST_SOCKET. It serves until COMMAND ends, \

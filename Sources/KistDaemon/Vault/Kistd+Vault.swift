@@ -13,7 +13,7 @@ struct VaultCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd vault",
     abstract: "Make a shared vault, join one, or add and remove machines.",
-    usage: "kistd vault ACTION [WORD] [OPTIONS]",
+    usage: "kistd vault ACTION [WORD] [ACCOUNT] [OPTIONS]",
     discussion: """
       The actions are:
 
@@ -24,12 +24,14 @@ struct VaultCommand: ParsableCommand {
       members       List the machines of the vault.
       remove ID     Remove a machine. The others get a new key. Lists what the machine has read.
       rotate        Give the vault a new key, and keep all machines.
+      seen SERVICE [ACCOUNT]
+                    List the machines that have the newest value of a credential; needs a running kistd.
       """)
 
   enum Action: String, CaseIterable {
-    case identity, `init`, add, join, members, remove, rotate
+    case identity, `init`, add, join, members, remove, rotate, seen
 
-    var takesWord: Bool { [.add, .join, .remove].contains(self) }
+    var takesWord: Bool { [.add, .join, .remove, .seen].contains(self) }
     var needsAdmin: Bool { [.`init`, .add, .remove, .rotate].contains(self) }
     var takesName: Bool { [.`init`, .add].contains(self) }
   }
@@ -39,8 +41,12 @@ struct VaultCommand: ParsableCommand {
   var action: String
 
   @Argument(
-    help: .value("word", "The public keys or the id of a machine, or the line of an admin."))
+    help: .value(
+      "word", "The public keys or the id of a machine, the line of an admin, or a service."))
   var word: String?
+
+  @Argument(help: .value("account", "The account of the credential, for seen."))
+  var account: String?
 
   @Option(help: .value("name", "The name of this machine, or of the one that is added."))
   var name: String?
@@ -63,6 +69,8 @@ struct VaultCommand: ParsableCommand {
   @Option(help: .value("directory", "The directory of the copy; by default $XDG_DATA_HOME/kist."))
   var data: String?
 
+  @OptionGroup var output: JSONOption
+
   @OptionGroup var vault: VaultOptions
 
   /// Returns the action and the options of kistd; throws `badRequest` if an argument does not fit.
@@ -74,6 +82,9 @@ struct VaultCommand: ParsableCommand {
       throw .wrongUsage(
         action.takesWord ? "\(action) needs a word after it" : "unexpected argument",
         of: Self.self)
+    }
+    guard action == .seen || (account == nil && !output.json) else {
+      throw .wrongUsage("an account and --json are only for seen", of: Self.self)
     }
     guard action.takesName || name == nil else {
       throw .wrongUsage("--name is only for init and add", of: Self.self)
@@ -159,6 +170,11 @@ func runVaultCommand(
       let isThis = machine.id == identity.id ? " (this machine)" : ""
       printLine("\(machine.id) \(role) \(machine.name)\(isThis)")
     }
+  case .seen:
+    let key = CredentialKey(service: command.word ?? "", account: command.account ?? "")
+    let report = try await SeenReport(
+      of: key, note: try noteOfVault(options), options, environment)
+    if command.output.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
   }
   return 0
 }
