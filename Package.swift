@@ -317,6 +317,7 @@ let package = Package(
         "KistDaemon",
         "KistFile",
         "KistServer",
+        "KistSodium",
         "KistSystem",
         "KistTesting",
         "KistWire",

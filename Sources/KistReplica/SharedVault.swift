@@ -126,7 +126,7 @@ package struct SharedVault: Sendable {
   }
 
   /// Reads and verifies the rosters from that of the invitation on, and the head.
-  private static func known(
+  static func known(
     _ invitation: Invitation, on cluster: Cluster, _ options: ReplicaOptions
   ) async throws(StorageError) -> (KnownVault, GuardedKey, ClusterPosition) {
     var (number, found) = (invitation.roster, nil as (record: [UInt8], roster: VerifiedRoster)?)

@@ -86,9 +86,11 @@ extension VaultAdmin {
           member.keys, member.role, name: try known.keys.name(of: member), added: member.added,
           until: member.until, wrapping: master, of: keys, nonce: options.random(24))
       }
+    // The key of a removed recovery member must not sign the next roster.
+    let gone = removed.flatMap { before.member($0)?.keys.signing }
     let roster = Roster(
       keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
-      admins: before.admins, members: members
+      admins: before.admins.filter { $0 != gone }, members: members
     ).encoded(signedBy: key, index: UInt32(index))
     let verified = try VerifiedRoster(verifying: roster, after: known.roster)
     var head = known.head.head

@@ -25,9 +25,13 @@ package struct VaultAdmin: Sendable {
     package var role: Member.Role
     /// The name, which only members can read: 1 to 60 bytes.
     package var name: String
+    /// Whether the key of the machine is also the key of an admin.
+    package var isAdmin: Bool
 
-    package init(_ keys: MachineKeys, _ role: Member.Role, name: String) {
-      (self.keys, self.role, self.name) = (keys, role, name)
+    package init(
+      _ keys: MachineKeys, _ role: Member.Role, name: String, isAdmin: Bool = false
+    ) {
+      (self.keys, self.role, self.name, self.isAdmin) = (keys, role, name, isAdmin)
     }
   }
 
@@ -89,7 +93,24 @@ package struct VaultAdmin: Sendable {
   package func add(
     _ member: NewMember, note: [UInt8]?
   ) async throws(StorageError) -> SharedVault.Invitation {
-    var known = try KnownVault(noted: note, by: options.machine)
+    try await add(member, after: try KnownVault(noted: note, by: options.machine))
+  }
+
+  /// Adds a machine to the roster, as a machine that has no copy of the vault.
+  package func add(
+    _ member: NewMember, after invitation: SharedVault.Invitation
+  ) async throws(StorageError) -> SharedVault.Invitation {
+    let known: KnownVault
+    do throws(StorageError) {
+      known = try await SharedVault.known(invitation, on: cluster, options).0
+    } catch { throw error.unchanged }
+    return try await add(member, after: known)
+  }
+
+  private func add(
+    _ member: NewMember, after known: KnownVault
+  ) async throws(StorageError) -> SharedVault.Invitation {
+    var known = known
     let master = try known.roster.roster.openMaster(with: options.machine).master
     let end = options.elapsed() + options.deadline
     for attempt in 0... {
@@ -100,10 +121,12 @@ package struct VaultAdmin: Sendable {
       let index = try adminIndex(in: before)
       guard before.member(member.keys.id) == nil else { throw .memberExists }
       guard before.members.count < SharedFormat.mostMembers else { throw .tooManyMembers }
+      let admins = before.admins + (member.isAdmin ? [member.keys.signing] : [])
+      guard admins.count <= SharedFormat.mostAdmins else { throw .tooManyAdmins }
       let members = before.members + [try self.member(member, master, known.keys)]
       let roster = Roster(
         known.keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
-        admins: before.admins, members: members
+        admins: admins, members: members
       ).encoded(signedBy: key, index: UInt32(index))
       let verified = try VerifiedRoster(verifying: roster, after: known.roster)
       if let head = try await commit(roster, verified, after: known) {
@@ -249,6 +272,9 @@ extension StorageError {
   fileprivate static let memberExists = refused("the machine is a member of the vault already")
   fileprivate static let tooManyMembers = refused(
     "the vault has \(SharedFormat.mostMembers) machines, which is the limit")
+  fileprivate static let tooManyAdmins = refused(
+    "the vault has \(SharedFormat.mostAdmins) admin and recovery keys, which is the limit",
+    hint: "remove a recovery key with `kistd vault remove ID`")
   fileprivate static let otherAdmin = refused(
     "this admin key is not one of this vault", as: .denied,
     hint: "name the file with the vault's admin key")

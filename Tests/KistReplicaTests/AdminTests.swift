@@ -58,6 +58,40 @@ import Testing
     #expect(machines.filter { $0.role == .reader }.map(\.id) == [TestVault.machine(3).id])
   }
 
+  @Test func `recovers a vault without the admin key and without any machine`() async throws {
+    let first = try await join(try admin().makeVault(nameOfThisMachine: "machine 1"), 1)
+    var paper = newMember(9, .writer)
+    paper.isAdmin = true
+    let invitation = try await admin().add(paper, note: try note())
+    try await first.credentials.save(.sample())
+    await first.close()
+    // Machine 9 is only the key on paper.
+    let recovery = VaultAdmin(
+      TestVault.machine(9).signingKey, on: engine.cluster, TestVault.options(9))
+    let new = try await join(try await recovery.add(newMember(2, .writer), after: invitation), 2)
+    #expect(try await new.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
+    await new.close()
+  }
+
+  @Test func `does not accept the recovery key of a removed member`() async throws {
+    let first = try await join(try admin().makeVault(nameOfThisMachine: "machine 1"), 1)
+    var paper = newMember(9, .writer)
+    paper.isAdmin = true
+    _ = try await admin().add(paper, note: try note())
+    let recovery = VaultAdmin(
+      TestVault.machine(9).signingKey, on: engine.cluster, TestVault.options(1))
+    _ = try await recovery.add(newMember(2, .writer), note: try note())
+    _ = try await admin().beginGeneration(without: paper.keys.id, note: try note())
+    let head = try await engine.cluster.head(2)
+    await first.close()
+    let renewed = try await SharedVault.renewal(
+      after: try note(), on: engine.cluster, TestVault.options(1))
+    await expect(.denied) {
+      try await recovery.add(newMember(3, .writer), note: renewed?.note)
+    }
+    #expect(try await engine.cluster.head(2) == head)
+  }
+
   @Test func `does not make a second vault in a cluster`() async throws {
     _ = try await admin().makeVault(nameOfThisMachine: "one")
     let head = try await engine.cluster.head(1)

@@ -24,16 +24,18 @@ struct VaultCommand: ParsableCommand {
       members       List the machines of the vault.
       remove ID     Remove a machine. The others get a new key. Lists what the machine has read.
       rotate        Give the vault a new key, and keep all machines.
+      recovery      Add a recovery key to the vault. Prints it once, to be written on paper.
       seen SERVICE [ACCOUNT]
                     List the machines that have the newest value of a credential; needs a running kistd.
       """)
 
   enum Action: String, CaseIterable {
-    case identity, `init`, add, join, members, remove, rotate, seen
+    case identity, `init`, add, join, members, remove, rotate, recovery, seen
 
     var takesWord: Bool { [.add, .join, .remove, .seen].contains(self) }
-    var needsAdmin: Bool { [.`init`, .add, .remove, .rotate].contains(self) }
-    var takesName: Bool { [.`init`, .add].contains(self) }
+    var needsAdmin: Bool { [.`init`, .add, .remove, .rotate, .recovery].contains(self) }
+    var takesName: Bool { [.`init`, .add, .recovery, .join].contains(self) }
+    var takesRecovery: Bool { [.add, .join, .remove, .rotate, .recovery].contains(self) }
   }
 
   @Argument(
@@ -57,10 +59,13 @@ struct VaultCommand: ParsableCommand {
   @Option(help: .value("path", "The file with the admin key; init makes it if there is none."))
   var adminKey: String?
 
+  @Flag(help: "Use a recovery key instead of the admin key; with join, add this machine first.")
+  var recovery = false
+
   @Option(
     help: .value(
       "number",
-      "Read the passphrase of the admin key from this descriptor; by default standard input."
+      "Read the passphrase of the admin key, or the recovery key, from this descriptor; by default standard input."
     ))
   var passphraseFd: String?
 
@@ -86,12 +91,19 @@ struct VaultCommand: ParsableCommand {
     guard action == .seen || (account == nil && !output.json) else {
       throw .wrongUsage("an account and --json are only for seen", of: Self.self)
     }
-    guard action.takesName || name == nil else {
-      throw .wrongUsage("--name is only for init and add", of: Self.self)
-    }
-    guard action.needsAdmin || (adminKey == nil && passphraseFd == nil) else {
+    guard !recovery || (action.takesRecovery && adminKey == nil) else {
       throw .wrongUsage(
-        "--admin-key and --passphrase-fd are only for init, add, remove and rotate", of: Self.self)
+        "--recovery is only for add, join, remove, rotate and recovery, instead of --admin-key",
+        of: Self.self)
+    }
+    guard action.takesName && (action != .join || recovery) || name == nil else {
+      throw .wrongUsage(
+        "--name is only for init, add and recovery, and for join with --recovery", of: Self.self)
+    }
+    guard action.needsAdmin || recovery || (adminKey == nil && passphraseFd == nil) else {
+      throw .wrongUsage(
+        "--admin-key and --passphrase-fd are only for init, add, remove, rotate and recovery",
+        of: Self.self)
     }
     guard !reader || action == .add else {
       throw .wrongUsage("--reader is only for add", of: Self.self)
@@ -117,13 +129,31 @@ struct VaultCommand: ParsableCommand {
     return value
   }
 
+  private func read(_ asked: AskedPassphrase) throws(StorageError) -> Secret {
+    try readPassphrase(asked, from: try descriptor(passphraseFd ?? "0", of: "--passphrase-fd") ?? 0)
+  }
+
+  /// Reads a recovery key, and returns the keys of the member that it is.
+  func openRecoveryKey() throws(StorageError) -> MachineIdentity {
+    try MachineIdentity(seed: RecoveryKey.seed(of: try read(.recoveryKey)))
+  }
+
+  /// Returns what an admin can do on this machine, with the admin key or a recovery key.
+  func openAdmin(
+    _ options: Options, _ environment: (String) -> String?
+  ) throws(StorageError) -> VaultAdmin {
+    let replica = try ReplicaOptions(machineKey: options.machineKey)
+    let cluster = try options.cluster(environment)
+    let key =
+      recovery ? try openRecoveryKey().signingKey : try openAdminKey(isNew: false, options)
+    return VaultAdmin(key, on: cluster, replica)
+  }
+
   /// Reads the passphrase, and opens the admin key; makes it if `isNew` allows that.
   func openAdminKey(isNew: Bool, _ options: Options) throws(StorageError) -> SigningKey {
     let file = AdminKeyFile(path: try required(adminKey, "--admin-key"))
     let makes = isNew && !file.exists
-    let passphrase = try readPassphrase(
-      makes ? .newOfAdminKey : .ofAdminKey,
-      from: try descriptor(passphraseFd ?? "0", of: "--passphrase-fd") ?? 0)
+    let passphrase = try read(makes ? .newOfAdminKey : .ofAdminKey)
     return isNew
       ? try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
       : try file.open(passphrase)
@@ -151,17 +181,18 @@ func runVaultCommand(
     let keys = try MachineKeys(word: command.word ?? "")
     let name = try command.required(command.name, "--name")
     let note = try noteOfVault(options)
-    let replica = try ReplicaOptions(machineKey: options.machineKey)
-    let admin = VaultAdmin(
-      try command.openAdminKey(isNew: false, options), on: try options.cluster(environment), replica
-    )
+    let admin = try command.openAdmin(options, environment)
     let invitation = try await admin.add(
       VaultAdmin.NewMember(keys, command.reader ? .reader : .writer, name: name), note: note)
     printLine(invitation.word)
   case .remove, .rotate: try await renewKey(command, options, environment)
+  case .recovery: try await addRecoveryKey(command, options, environment)
   case .join:
-    try await join(
-      SharedVault.Invitation(word: command.word ?? ""), options, environment)
+    var invitation = try SharedVault.Invitation(word: command.word ?? "")
+    if command.recovery {
+      invitation = try await addThisMachine(command, invitation, options, environment)
+    }
+    try await join(invitation, options, environment)
   case .members:
     let note = try noteOfVault(options)
     let identity = try ReplicaOptions(machineKey: options.machineKey).machine
@@ -192,9 +223,7 @@ private func renewKey(
     return id
   }
   let note = try noteOfVault(options)
-  let replica = try ReplicaOptions(machineKey: options.machineKey)
-  let admin = VaultAdmin(
-    try command.openAdminKey(isNew: false, options), on: try options.cluster(environment), replica)
+  let admin = try command.openAdmin(options, environment)
   let credentials = try await admin.beginGeneration(without: removed, note: note)
   guard removed != nil else {
     printLine("the vault has a new key: \(counted(credentials.count))")
@@ -207,71 +236,7 @@ private func renewKey(
 }
 
 /// Returns the note beside the copy; throws `unavailable` if this machine has not joined a vault.
-private func noteOfVault(_ options: Options) throws(StorageError) -> [UInt8] {
+func noteOfVault(_ options: Options) throws(StorageError) -> [UInt8] {
   guard let note = try EncryptedFile.note(ofCopy: options.copyPath) else { throw .notJoined }
   return note
-}
-
-private func makeVault(
-  _ command: VaultCommand, _ options: Options,
-  _ environment: @escaping @Sendable (String) -> String?
-) async throws(StorageError) {
-  let name = try command.required(command.name, "--name")
-  guard fileStatus(ofLink: options.copyPath) == nil else {
-    throw StorageError(
-      .denied, "this machine has a copy of a vault already, \(options.copyPath)",
-      hint: "for another vault, name another directory with --data; nothing was changed")
-  }
-  let cluster = try options.cluster(environment)
-  // This comes first, so that the user does not type a passphrase in vain.
-  _ = try await cluster.head(1)
-  let admin = try command.openAdminKey(isNew: true, options)
-  _ = try EncryptedFile.newMachineKey(at: options.machineKey)
-  let replica = try ReplicaOptions(machineKey: options.machineKey)
-  let invitation = try await VaultAdmin(admin, on: cluster, replica).makeVault(
-    nameOfThisMachine: name)
-  // Printed first: with this line, the machine can join even if joining fails now.
-  printLine(invitation.word)
-  try await join(invitation, options, environment)
-}
-
-/// Makes the copy of a vault, and records that credentials are kept in it, unless there are others.
-private func join(
-  _ invitation: SharedVault.Invitation, _ options: Options,
-  _ environment: @escaping @Sendable (String) -> String?
-) async throws(StorageError) {
-  let replica = try ReplicaOptions(machineKey: options.machineKey)
-  let cluster = try options.cluster(environment)
-  let made = MadeCopy()
-  let vault = try await SharedVault.join(invitation, on: cluster, replica) {
-    master, storeID, epoch throws(StorageError) in
-    let copy = try await EncryptedFile.openCopy(
-      options.ofCopy, of: .init(master: master, storeID: storeID, epoch: epoch))
-    made.id = copy.storage.id
-    return copy
-  }
-  let count = vault.status().count
-  await vault.close()
-  printLine("joined the vault \(invitation.vault): \(counted(Int(clamping: count)))")
-  var context = StorageContext(
-    options: options, environment: environment, logger: .kistd(level: options.logLevel))
-  context.options.storage = .shared
-  let pinFile = PinFile(path: options.pinFile)
-  let pin = try pinFile.read()
-  do throws(StorageError) {
-    if pin?.kind != .shared {
-      _ = try Selection.select(asked: .shared, pin: pin, await Probes(context, pin: pin))
-    }
-    let new = Pin(kind: .shared, storeID: made.id)
-    if new != pin { try pinFile.write(new, insteadOf: pin) }
-  } catch {
-    guard error.code == .unavailable else { throw error }
-    printLine("\(error.message)")
-    printLine("to move them into the vault: \(StorageKind.shared.migration)")
-  }
-}
-
-/// The id of the copy that a join made.
-private final class MadeCopy {
-  var id: String?
 }

@@ -23,7 +23,8 @@ package struct MachineKeys: Hashable, Sendable {
 
 /// The secret keys of this machine.
 package final class MachineIdentity: Sendable {
-  let signingKey: SigningKey
+  /// The key that signs what the machine writes.
+  package let signingKey: SigningKey
   let boxKey: BoxKey
   /// The public keys.
   package let keys: MachineKeys

@@ -1,0 +1,59 @@
+import Foundation
+import KistClient
+import KistCluster
+import Subprocess
+import Testing
+
+@Suite(.timeLimit(.minutes(10))) struct `The recovery key of a shared vault` {
+  @Test func `opens the vault on a new machine when the admin key and all machines are lost`()
+    async throws
+  {
+    let cluster = try SharedCluster()
+    let key = CredentialKey(service: "s", account: "a")
+    let paper: [String] = try await withHome { lost in
+      _ = try await cluster.makeVault(in: lost)
+      try await withDaemon(in: lost, cluster.options) { daemon in
+        _ = try await daemon.connect().save(NewCredential(key: key, secret: Secret(utf8: "x")))
+      }
+      let made = try await cluster.vault(
+        ["recovery", "--name", "paper", "--admin-key", lost.path + "/admin"], in: lost)
+      try #require(made.status == .exited(0), "\(made.error)")
+      #expect(made.error.contains("on paper"))
+      return made.output.split(separator: "\n").map(String.init)
+    }
+    try #require(paper.count == 2)
+    func recover(_ home: Home, _ words: [String], typed: String) async throws -> CommandResult {
+      try await command(
+        "kistd", ["vault"] + words + ["--recovery"] + cluster.options, in: home, input: typed)
+    }
+    try await withHome { new in
+      let head = try await cluster.engine.cluster.head(1)
+      let words = ["join", paper[0], "--name", "new"]
+      let mistyped = try await recover(new, words, typed: paper[1].replacing("A", with: "B") + "A")
+      #expect(mistyped.status == .exited(64), "\(mistyped.error)")
+      #expect(!mistyped.error.contains(paper[1].prefix(4)))
+      #expect(try await cluster.engine.cluster.head(1) == head)
+      let joined = try await recover(new, words, typed: paper[1].lowercased() + "\n")
+      try #require(joined.status == .exited(0), "\(joined.error)")
+      try await withDaemon(in: new, cluster.options) { daemon in
+        let loaded = try await daemon.connect().load(key)
+        #expect(loaded.secret == Secret(utf8: "x"))
+      }
+      // The same key acts as the admin key.
+      let rotated = try await recover(new, ["rotate"], typed: paper[1])
+      #expect(rotated.status == .exited(0), "\(rotated.error)")
+      let again = try await recover(new, ["recovery", "--name", "paper 2"], typed: paper[1])
+      // The copy on this machine has the old key until kistd runs.
+      #expect(again.status != .exited(0))
+      try await withDaemon(in: new, cluster.options) { daemon in
+        let loaded = try await daemon.connect().load(key)
+        #expect(loaded.secret == Secret(utf8: "x"))
+      }
+      let second = try await recover(new, ["recovery", "--name", "paper 2"], typed: paper[1])
+      #expect(second.status == .exited(0), "\(second.error)")
+      let members = try await cluster.vault(["members"], in: new)
+      #expect(members.output.contains("writer paper\n"))
+    }
+    await cluster.stop()
+  }
+}
