@@ -2,12 +2,14 @@ internal import ArgumentParser
 internal import KistCore
 internal import KistFile
 internal import KistJSON
+internal import KistReplica
+internal import KistSystem
 
 struct FsckCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "kistd fsck",
     abstract:
-      "Look for damage in the encrypted file; kistd must not be running. Changes nothing.",
+      "Look for damage in the encrypted file, or in the copy of a shared vault; kistd must not be running. Changes nothing.",
     usage: "kistd fsck [--salvage DIRECTORY] [OPTIONS]")
 
   @Option(help: .value("directory", "Copy intact credentials into a new store in this directory."))
@@ -31,8 +33,15 @@ func fsck(
     throw .wrongUsage("--salvage is empty; it must be a path", of: FsckCommand.self)
   }
   let options = try command.options(environment: environment) { $0.store = command.store }
+  // A damaged record of the storage does not prevent a check of the encrypted file.
+  let kind = options.storage ?? (try? PinFile(path: options.pinFile).read())?.kind
   let report: FsckReport
   do throws(StorageError) {
+    if kind == .shared {
+      guard command.salvage == nil else { throw .noSalvageOfCopy }
+      report = try FsckReport(ofCopy: options)
+      return command.finish(report)
+    }
     // These come first, so that the user does not type a passphrase in vain.
     try EncryptedFile.requireStore(at: options.storePath)
     try EncryptedFile.checkIsClosed(at: options.storePath)
@@ -47,11 +56,42 @@ func fsck(
     }
     throw error
   }
-  if command.output.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
-  return report.exitStatus
+  return command.finish(report)
+}
+
+extension FsckCommand {
+  /// Prints a report, and returns the exit status.
+  fileprivate func finish(_ report: FsckReport) -> CInt {
+    if output.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
+    return report.exitStatus
+  }
+}
+
+extension StorageError {
+  fileprivate static let noSalvageOfCopy = badRequest(
+    "--salvage is for the encrypted file, and not for the copy of a shared vault",
+    hint: "other machines of the vault have the same credentials; nothing was changed")
 }
 
 extension FsckReport {
+  /// Examines this machine's copy of a shared vault, and the note beside it.
+  fileprivate init(ofCopy options: Options) throws(StorageError) {
+    let path = options.copyPath
+    guard fileStatus(ofLink: path) != nil else { throw .notJoined }
+    try EncryptedFile.checkIsClosed(at: path)
+    var examination = try EncryptedFile.examine(path: path, keySource: options.ofCopy.keySource)
+    if examination.locked == nil {
+      do throws(StorageError) {
+        let machine = try ReplicaOptions(machineKey: options.machineKey).machine
+        _ = try SharedVault.machines(in: EncryptedFile.note(ofCopy: path), of: machine)
+      } catch { examination.faults.append(.init(part: .files, message: error.message)) }
+    }
+    self.init(store: path, examination: examination)
+    damageHint =
+      "move the copy and its note (\(path), and the files whose names begin with it) away, and join the "
+      + "vault again with the line from its admin: `kistd vault join LINE`"
+  }
+
   /// Examines a store, and salvages its undamaged part into a directory if one is given.
   fileprivate init(
     of store: String, keySource: EncryptedFile.KeySource,
@@ -88,6 +128,8 @@ struct FsckReport {
   var store: String
   var examination: EncryptedFile.Examination
   var copies: Copies?
+  /// What to do about damage, if it is not the encrypted file; `nil` for the usual advice.
+  var damageHint: String?
 
   enum State: String {
     case whole, damaged, older, locked
@@ -129,7 +171,9 @@ struct FsckReport {
         ", or copy intact credentials into a new store: add `--salvage DIRECTORY` to this command"
       lines += [
         "nothing was changed",
-        "hint: restore the store from a backup" + (examination.good > 0 ? salvaging : ""),
+        "hint: "
+          + (damageHint
+            ?? "restore the store from a backup" + (examination.good > 0 ? salvaging : "")),
       ]
     }
     return lines

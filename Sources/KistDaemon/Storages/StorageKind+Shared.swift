@@ -10,6 +10,7 @@ internal import KistSystem
 internal import KistVault
 internal import KistWire
 internal import Logging
+internal import Synchronization
 
 extension StorageKind {
   static let shared = StorageKind(
@@ -47,7 +48,15 @@ private func openShared(
   guard pin?.kind == .shared || fileStatus(of: options.copyPath) != nil else { throw .notJoined }
   let cluster = try options.cluster(context.environment)
   var machine = try ReplicaOptions(machineKey: options.machineKey)
-  machine.whenGenerationBegins = context.whenOutdated
+  // Every confirmation finds the new key, but the vault is opened again only once.
+  let isOutdated = Atomic(false)
+  machine.whenGenerationBegins = { [renewals = context.renewals] in
+    guard !isOutdated.exchange(true, ordering: .relaxed) else { return }
+    Task {
+      await sleepUnwatched(for: renewals.delay)
+      context.whenOutdated()
+    }
+  }
   var file = options.ofCopy
   file.storeID = pin?.kind == .shared ? pin?.storeID : nil
   file.deadline = options.deadline
@@ -77,12 +86,14 @@ private func renewCopy(
     // The copy and its note may be of two keys, if kistd was killed between them.
     let note = try EncryptedFile.note(ofCopy: file.path)
     guard let found = try await SharedVault.renewal(after: note, on: cluster, machine) else {
+      context.renewals.succeed()
       return nil
     }
     renewal = found
   } catch {
     if error == .notMember { throw error }
-    // The open vault has the problem in its status.
+    // Not logged: the open vault has the problem in its status.
+    _ = context.renewals.fail(error)
     return nil
   }
   let id = renewal.storeID.map(\.hexadecimal).joined()
@@ -96,12 +107,15 @@ private func renewCopy(
       with: .init(
         master: renewal.master, storeID: renewal.storeID, epoch: renewal.content.state.epoch),
       renewal.content, note: renewal.note)
+    context.renewals.succeed()
     return id
   } catch {
     guard error.outcome != .unknown else { throw error }
-    // The old copy still loads, and kistd tries again.
-    context.logger.warning(
-      "cannot make a copy with the new key of the vault", metadata: ["reason": "\(error)"])
+    if context.renewals.fail(error) {
+      context.logger.warning(
+        "cannot make a copy with the new key of the vault; the old one still loads, and kistd tries again",
+        metadata: ["reason": "\(error)"])
+    }
     return nil
   }
 }

@@ -85,6 +85,8 @@ struct StorageContext: Sendable {
   var progress: EncryptedFile.ProgressOptions?
   /// The passphrase attempts, which successive openings share.
   var attempts = PassphraseAttempts()
+  /// The failures to make a new copy of a shared vault, which successive openings share.
+  var renewals = CopyRenewals()
   /// Called when an open storage loses its connection to another program.
   var whenCutOff: @Sendable () -> Void = {}
   /// Called when the storage must be opened again, as after SIGHUP.

@@ -159,6 +159,12 @@ extension EncryptedFile {
       package var key: CredentialKey?
       /// What to do, where this fault has special advice.
       package var hint: String?
+
+      package init(
+        part: Part, message: String, key: CredentialKey? = nil, hint: String? = nil
+      ) {
+        (self.part, self.message, self.key, self.hint) = (part, message, key, hint)
+      }
     }
 
     /// The faults; empty for an undamaged store.
