@@ -145,9 +145,27 @@ def overview() -> str:
     return p.done()
 
 
+def shared() -> str:
+    p = Picture(900, 400, "A vault that three machines share")
+    p.text(20, 26, "three machines", 12, FAINT, anchor="start")
+    p.text(690, 26, "the cluster, which is not trusted", 12, FAINT, anchor="start")
+    for number, name in enumerate(("web-1", "web-2", "db-1")):
+        y = 40 + 112 * number
+        p.box(20, y, 190, 88, f"kistd on {name}", ["machine key, vault key", "no network"], "program")
+        p.box(250, y, 150, 88, "copy", ["all credentials, sealed", "loads without network"], "io")
+        p.box(440, y, 150, 88, "kist-etcd", ["network", "no keys"], "program")
+        p.arrow((210, y + 30), (250, y + 30))
+        # kistd reaches kist-etcd below its copy.
+        p.arrow((115, y + 88), (115, y + 100), (515, y + 100), (515, y + 88))
+        p.box(690, y, 180, 88, f"etcd node {number + 1}", ["sealed records", "signed heads"], "foreign")
+        p.arrow((590, y + 44), (690, y + 44), label="mutual TLS")
+    p.text(20, 388, "The admin key is on none of these machines. It signs which machines are members.", 12, FAINT, anchor="start")
+    return p.done()
+
+
 def main() -> int:
     folder, stale = Path(__file__).parent, []
-    pictures = {"modules.svg": modules(), "overview.svg": overview(), "request.svg": request()}
+    pictures = {"modules.svg": modules(), "overview.svg": overview(), "request.svg": request(), "shared.svg": shared()}
     for name, picture in pictures.items():
         path = folder / name
         if "--check" in sys.argv:
