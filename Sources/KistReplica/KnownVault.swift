@@ -125,6 +125,9 @@ struct HeadChain {
     rosters.first { $0.roster.roster.generation != start.keys.generation }
   }
 
+  /// The heads after the start; `nil` if some were forgotten, because there were too many.
+  var heads: [VerifiedHead]? { isLong ? nil : steps.map(\.head) }
+
   /// Returns the head that the copy belongs to, and the heads after it.
   ///
   /// Returns `nil` if all rows must be listed: the copy is older than the start, or there are too many

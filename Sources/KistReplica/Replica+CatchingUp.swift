@@ -42,7 +42,7 @@ extension Replica {
     var (base, heads) = first
     for attempt in 1... {
       do throws(StorageError) {
-        let rows = try await rows(of: heads, known.keys.generation)
+        let rows = try await cluster.rows(savedBy: heads, known.keys.generation)
         return try await store(chain, heads, after: base, rows, at: reading, since: start)
       } catch {
         // A row may be of a later change than the log that was read before it.
@@ -54,42 +54,6 @@ extension Replica {
         (base, heads) = split
       }
     }
-  }
-
-  /// Reads the rows that the last change of each credential saved.
-  private func rows(
-    of heads: [VerifiedHead], _ generation: UInt32
-  ) async throws(StorageError) -> [RecordID: [UInt8]] {
-    var saved: [RecordID: Digest] = [:]
-    for head in heads.map(\.head) {
-      switch head.change {
-      case .save(let key, let digest): saved[key] = digest
-      case .delete(let key): saved[key] = nil
-      case .begin, .nothing, .roster, .generation: break
-      }
-    }
-    let keys = saved.keys.sorted()
-    var rows: [RecordID: [UInt8]] = [:]
-    // Most rows are small, so a cluster can answer many of them together.
-    var (first, most) = (0, 16)
-    while first < keys.count {
-      let keys = keys[first..<min(first + most, keys.count)]
-      do throws(StorageError) {
-        let records = try await cluster.records(
-          keys.map { .row(generation: generation, key: $0) })
-        guard records.count == keys.count else { throw .wrongAnswer }
-        for (key, record) in zip(keys, records) {
-          // Checked at once, so that a cluster cannot fill the memory with other bytes.
-          guard let record, Digest(of: record) == saved[key] else { throw .wrongRow }
-          rows[key] = record
-        }
-        first += keys.count
-      } catch {
-        guard error.code == .tooLarge, keys.count > 1 else { throw error }
-        most = keys.count / 2
-      }
-    }
-    return rows
   }
 
   /// Verifies the rows of some heads, and applies them to the copy.
@@ -184,6 +148,42 @@ extension Cluster {
       }
     }
     try list.conclude()
+    return rows
+  }
+
+  /// Reads the rows that the last change of each credential saved.
+  func rows(
+    savedBy heads: [VerifiedHead], _ generation: UInt32
+  ) async throws(StorageError) -> [RecordID: [UInt8]] {
+    var saved: [RecordID: Digest] = [:]
+    for head in heads.map(\.head) {
+      switch head.change {
+      case .save(let key, let digest): saved[key] = digest
+      case .delete(let key): saved[key] = nil
+      case .begin, .nothing, .roster, .generation: break
+      }
+    }
+    let keys = saved.keys.sorted()
+    var rows: [RecordID: [UInt8]] = [:]
+    // Most rows are small, so a cluster can answer many of them together.
+    var (first, most) = (0, 16)
+    while first < keys.count {
+      let keys = keys[first..<min(first + most, keys.count)]
+      do throws(StorageError) {
+        let records = try await self.records(
+          keys.map { .row(generation: generation, key: $0) })
+        guard records.count == keys.count else { throw .wrongAnswer }
+        for (key, record) in zip(keys, records) {
+          // Checked at once, so that a cluster cannot fill the memory with other bytes.
+          guard let record, Digest(of: record) == saved[key] else { throw .wrongRow }
+          rows[key] = record
+        }
+        first += keys.count
+      } catch {
+        guard error.code == .tooLarge, keys.count > 1 else { throw error }
+        most = keys.count / 2
+      }
+    }
     return rows
   }
 }

@@ -19,63 +19,143 @@ extension VaultAdmin {
   package func beginGeneration(
     without removed: RecordID?, note: [UInt8]?
   ) async throws(StorageError) -> [CredentialSummary] {
-    var known = try await current(after: KnownVault(noted: note, by: options.machine))
-    _ = try adminIndex(in: known.roster.roster)
-    guard removed != options.machine.id else { throw .removesItself }
-    guard removed.map({ known.roster.roster.member($0) != nil }) ?? true else { throw .noMember }
-    var next = try NextGeneration(
-      after: known, master: GuardedKey.random(), storeID: options.random(16))
+    var known = try KnownVault(noted: note, by: options.machine)
     do throws(StorageError) {
-      try await removeRows(of: next.keys.generation)
+      known = try await changes(after: known).last
+      _ = try adminIndex(in: known.roster.roster)
+      guard removed != options.machine.id else { throw .removesItself }
+      guard removed.map({ known.roster.roster.member($0) != nil }) ?? true else { throw .noMember }
+      var next = try await claim(after: known)
+      known = try await writeAll(after: known, to: &next)
       for attempt in 0..<mostAttempts {
-        try await write(&next, from: known)
-        if try await commit(&next, after: known, without: removed) {
+        // The cluster may have confirmed rows that it did not store.
+        guard try await cluster.head(next.keys.generation).head == next.marker else {
+          throw .lostRows
+        }
+        if try await commit(next, after: known, without: removed) {
           // The change is made, whatever becomes of the old rows.
-          try? await removeRows(of: known.keys.generation)
+          for generation in known.keys.generation..<next.keys.generation {
+            try? await remove(generation)
+          }
           return next.credentials
         }
-        known = try await current(after: known)
-        _ = try adminIndex(in: known.roster.roster)
         await options.backOff(before: attempt)
+        known = try await writeChanges(after: known, to: &next)
       }
     } catch { throw error.outcome == nil ? error.unchanged : error }
     throw .othersChange
   }
 
-  private func current(after known: KnownVault) async throws(StorageError) -> KnownVault {
-    do throws(StorageError) { return try await newest(after: known) } catch {
-      throw error.unchanged
+  /// Takes the first number after the generation that no other attempt has taken.
+  ///
+  /// So the records of an attempt that was interrupted, some of which may be written late, are never
+  /// among those of this one.
+  private func claim(after known: KnownVault) async throws(StorageError) -> NextGeneration {
+    let master = try GuardedKey.random()
+    for offset in 1...UInt32(mostAttempts) {
+      var next = try NextGeneration(
+        after: known, number: known.keys.generation + offset, master: master,
+        storeID: options.random(16))
+      if try await send(to: &next) { return next }
     }
+    throw .othersChange
   }
 
-  /// Writes all rows that the next generation does not have yet, and deletes those that are gone.
-  private func write(
-    _ next: inout NextGeneration, from known: KnownVault
-  ) async throws(StorageError) {
-    let reading = try await cluster.head(known.keys.generation)
-    // Otherwise the last commit fails, and all is tried again.
-    guard reading.head == known.headRecord else { return }
-    let rows = try await cluster.rows(of: known.keys, known.head, at: reading.position)
-    let generation = next.keys.generation
-    var (puts, size) = ([RecordName: [UInt8]](), 0)
-    for (tag, row) in rows where next.sequences[tag] != row.identity.sequence {
-      let (key, record) = try next.seal(row, nonces: options.random(72))
-      if puts.count == mostRows || size + record.count > mostRowBytes {
-        try await send(Commit(expected: .init(generation: generation, bytes: nil), puts: puts))
-        (puts, size) = ([:], 0)
+  /// Writes all rows; returns the state of the vault that has these rows.
+  private func writeAll(
+    after known: KnownVault, to next: inout NextGeneration
+  ) async throws(StorageError) -> KnownVault {
+    var known = known
+    for attempt in 0..<mostAttempts {
+      let reading = try await cluster.head(known.keys.generation)
+      if reading.head == known.headRecord {
+        let rows = try await cluster.rows(of: known.keys, known.head, at: reading.position)
+        try await write(rows.map { (RecordID($0.key), $1) }, to: &next)
+        return known
       }
-      puts[.row(generation: generation, key: key)] = record
-      size += record.count
+      await options.backOff(before: attempt)
+      known = try await changes(after: known).last
     }
-    if !puts.isEmpty {
-      try await send(Commit(expected: .init(generation: generation, bytes: nil), puts: puts))
+    throw .othersChange
+  }
+
+  /// Writes what other machines changed; returns the state of the vault after that.
+  private func writeChanges(
+    after known: KnownVault, to next: inout NextGeneration
+  ) async throws(StorageError) -> KnownVault {
+    var chain = try await changes(after: known)
+    for attempt in 0... {
+      guard let heads = chain.heads else { throw .othersChange }
+      do throws(StorageError) {
+        let records = try await cluster.rows(savedBy: heads, known.keys.generation)
+        var rows: [(RecordID, SealedRow?)] = []
+        for key in Set(heads.compactMap(\.head.change.key)) {
+          let row: SealedRow? =
+            if let record = records[key] {
+              try known.keys.openRow(record, key: key)
+            } else { nil }
+          rows.append((key, row))
+        }
+        try await write(rows, to: &next)
+        return chain.last
+      } catch {
+        // A row may be of a later change than the log that was read before it.
+        let before = chain.last.headRecord
+        guard error.code == .corrupt, attempt < mostAttempts else { throw error }
+        chain = try await changes(after: known)
+        guard chain.last.headRecord != before else { throw error }
+      }
     }
-    try await delete(next.forget(allBut: rows), in: generation)
+    throw .othersChange
+  }
+
+  /// Seals and writes rows, by their key tags under the old key, and deletes those that are gone.
+  private func write(
+    _ rows: [(RecordID, SealedRow?)], to next: inout NextGeneration
+  ) async throws(StorageError) {
+    let generation = next.keys.generation
+    var (puts, deletes, size) = ([RecordName: [UInt8]](), Set<RecordName>(), 0)
+    for (old, row) in rows {
+      var (key, record) = (next.forget(old), nil as [UInt8]?)
+      if let row { (key, record) = try next.seal(row, nonces: options.random(72)) }
+      guard let key else { continue }
+      let added = record?.count ?? 0
+      if puts.count + deletes.count == mostRows || size + added > mostRowBytes {
+        guard try await send(puts, deletes, to: &next) else { throw .othersChange }
+        (puts, deletes, size) = ([:], [], 0)
+      }
+      let name = RecordName.row(generation: generation, key: key)
+      if let record { puts[name] = record } else { deletes.insert(name) }
+      size += added
+    }
+    if puts.isEmpty, deletes.isEmpty { return }
+    guard try await send(puts, deletes, to: &next) else { throw .othersChange }
+  }
+
+  /// Writes and deletes records of the next generation, once; returns `false` if its number is taken.
+  ///
+  /// Each commit expects the marker of the one before it in the place of the head, and replaces it. So
+  /// a commit that is made late cannot undo a later one.
+  private func send(
+    _ puts: [RecordName: [UInt8]] = [:], _ deletes: Set<RecordName> = [],
+    to next: inout NextGeneration
+  ) async throws(StorageError) -> Bool {
+    let (generation, marker) = (next.keys.generation, options.random(32))
+    var commit = Commit(
+      expected: .init(generation: generation, bytes: next.marker), puts: puts, deletes: deletes)
+    commit.puts[.head(generation: generation)] = marker
+    let isMade = try await repeating { () throws(StorageError) in
+      if case .committed = try await cluster.commit(commit) { return true }
+      // An earlier try may have been made.
+      return try await cluster.head(generation).head == marker
+    }
+    if isMade { next.marker = marker }
+    return isMade
   }
 
   /// Commits the roster and the first head; returns `false` if another change was made instead.
   private func commit(
-    _ next: inout NextGeneration, after known: KnownVault, without removed: RecordID?
+    _ next: NextGeneration, after known: KnownVault, without removed: RecordID?
   ) async throws(StorageError) -> Bool {
     let before = known.roster.roster
     let index = try adminIndex(in: before)
@@ -97,8 +177,6 @@ extension VaultAdmin {
     head.sequence += 1
     (head.roster, head.before, head.change) = (verified.digest, known.head.digest, .generation)
     (head.time, head.operation, head.sum) = (options.now(), newID(), next.sum)
-    // Rows that were not read: another change was made.
-    guard next.count == head.count else { return false }
     let record = keys.encode(head, signedBy: options.machine, nonce: options.random(24))
     _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, verified])
     let entry = RecordName.logEntry(generation: keys.generation, sequence: head.sequence)
@@ -110,45 +188,47 @@ extension VaultAdmin {
       ], deletes: [.head(generation: known.keys.generation)])
     var isMade = false
     try await settle(commit) { () throws(StorageError) in
-      isMade = try await cluster.records([entry]) == [record]
-      if isMade { return true }
-      return try await cluster.head(known.keys.generation).head != known.headRecord
+      var chain = HeadChain(after: known, copy: nil)
+      try await cluster.readLog(&chain)
+      isMade = chain.rosterOfNextGeneration?.record == roster
+      return chain.beginsGeneration || chain.last.headRecord != known.headRecord
     }
     return isMade
   }
 
-  /// Deletes all rows of a generation: leftovers of an attempt, or those of the old key.
-  private func removeRows(of generation: UInt32) async throws(StorageError) {
+  /// Deletes the rows and the marker of a generation that has ended, or that never began.
+  private func remove(_ generation: UInt32) async throws(StorageError) {
+    try await delete([.head(generation: generation)])
     for byte in UInt8.min ... .max {
       var request = ListRequest(generation: generation, firstByte: byte)
       while case .page(let page) = try await cluster.list(request), !page.rows.isEmpty {
-        try await delete(page.rows.map(\.key), in: generation)
+        try await delete(page.rows.map { .row(generation: generation, key: $0.key) })
         request.after = page.rows.last?.key
         if page.isLast { break }
       }
     }
   }
 
-  private func delete(_ keys: [RecordID], in generation: UInt32) async throws(StorageError) {
-    for first in stride(from: 0, to: keys.count, by: mostRows) {
-      let names = keys[first..<min(first + mostRows, keys.count)].map {
-        RecordName.row(generation: generation, key: $0)
+  private func delete(_ names: [RecordName]) async throws(StorageError) {
+    for first in stride(from: 0, to: names.count, by: mostRows) {
+      let some = Set(names[first..<min(first + mostRows, names.count)])
+      _ = try await repeating { () throws(StorageError) in
+        try await cluster.commit(Commit(expected: nil, deletes: some))
       }
-      try await send(Commit(expected: nil, deletes: Set(names)))
     }
   }
 
-  /// Sends a commit that can be repeated until it is made.
-  private func send(_ commit: Commit) async throws(StorageError) {
+  /// Calls the cluster until it answers.
+  private func repeating<Answer>(
+    _ call: () async throws(StorageError) -> Answer
+  ) async throws(StorageError) -> Answer {
     for attempt in 1... {
-      do throws(StorageError) {
-        guard case .committed = try await cluster.commit(commit) else { throw .othersChange }
-        return
-      } catch {
+      do throws(StorageError) { return try await call() } catch {
         guard error.code == .unavailable, attempt < mostAttempts else { throw error.unchanged }
       }
       await options.backOff(before: attempt)
     }
+    throw .noAnswer
   }
 }
 
@@ -158,18 +238,18 @@ private struct NextGeneration {
   let keys: GenerationKeys
   private let old: GenerationKeys
   private let epoch: Epoch
-  /// The written rows, by their tags under the old key.
-  private var written: [RowTag: (key: RecordID, hash: RowSum, summary: CredentialSummary)] = [:]
-  private(set) var sequences: [RowTag: UInt64] = [:]
+  /// The written rows, by their key tags under the old key.
+  private var written: [RecordID: (key: RecordID, hash: RowSum, summary: CredentialSummary)] = [:]
+  /// What is stored in the place of the head until the generation begins; `nil` for nothing.
+  var marker: [UInt8]?
 
-  init(after known: KnownVault, master: GuardedKey, storeID: [UInt8]) throws(StorageError) {
+  init(
+    after known: KnownVault, number: UInt32, master: GuardedKey, storeID: [UInt8]
+  ) throws(StorageError) {
     (self.master, old, epoch) = (master, known.keys, known.state.epoch)
     keys = try GenerationKeys(
-      master: master, vault: known.keys.vault, generation: known.keys.generation + 1,
-      storeID: storeID)
+      master: master, vault: known.keys.vault, generation: number, storeID: storeID)
   }
-
-  var count: UInt64 { UInt64(written.count) }
 
   var sum: RowSum {
     var sum = RowSum.zero
@@ -196,23 +276,17 @@ private struct NextGeneration {
       opened.metadata, opened.secret, opened.secretFields,
       as: RowIdentity(tag: keys.store.tag(of: summary.key), sequence: sequence), &nonces)
     let key = RecordID(new.identity.tag.key)
-    written[row.identity.tag] = (key, keys.store.hash(of: new), summary)
-    sequences[row.identity.tag] = sequence
+    written[RecordID(row.identity.tag.key)] = (key, keys.store.hash(of: new), summary)
     return (key, keys.encode(new, nonce: placeNonce))
   }
 
-  /// Forgets rows that were deleted under the old key; returns their key tags.
-  mutating func forget(allBut rows: [RowTag: SealedRow]) -> [RecordID] {
-    var gone: [RecordID] = []
-    for (tag, row) in written where rows[tag] == nil {
-      gone.append(row.key)
-      (written[tag], sequences[tag]) = (nil, nil)
-    }
-    return gone
-  }
+  /// Forgets a row that was deleted under the old key; returns its key tag, if it was written.
+  mutating func forget(_ old: RecordID) -> RecordID? { written.removeValue(forKey: old)?.key }
 }
 
 extension StorageError {
+  fileprivate static let lostRows = untrusted(
+    "the cluster does not have the rows that were written with the new key")
   fileprivate static let removesItself = refused(
     "a machine cannot remove itself", hint: "run the command on another machine of the vault")
   fileprivate static let noMember = refused(

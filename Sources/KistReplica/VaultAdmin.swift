@@ -114,7 +114,7 @@ package struct VaultAdmin: Sendable {
     let master = try known.roster.roster.openMaster(with: options.machine).master
     let end = options.elapsed() + options.deadline
     for attempt in 0... {
-      do throws(StorageError) { known = try await newest(after: known) } catch {
+      do throws(StorageError) { known = try await changes(after: known).last } catch {
         throw error.unchanged
       }
       let before = known.roster.roster
@@ -171,9 +171,9 @@ package struct VaultAdmin: Sendable {
     var isLost = false
     try await settle(commit) { () throws(StorageError) in
       var chain = HeadChain(after: known, copy: nil)
-      try await cluster.extend(&chain, to: nil, for: options.machine)
+      try await cluster.readLog(&chain)
       if chain.contains(head) { return true }
-      isLost = chain.last.headRecord != known.headRecord
+      isLost = chain.beginsGeneration || chain.last.headRecord != known.headRecord
       return isLost
     }
     return isLost ? nil : point
@@ -199,24 +199,22 @@ package struct VaultAdmin: Sendable {
         problem = error
       }
       do throws(StorageError) { if try await isSettled() { return } } catch {
-        guard error.code == .unavailable || error.code == .busy else {
-          throw error.outcome == nil ? error.withOutcome(.unknown) : error
-        }
+        guard error.code == .unavailable || error.code == .busy else { throw error.notSettled }
         problem = error
       }
       guard options.elapsed() < end, !Task.isCancelled else {
-        throw problem.withOutcome(.unknown)
+        throw problem.notSettled
       }
       await options.backOff(before: attempt)
     }
   }
 
   /// Reads and verifies all changes after a known head.
-  func newest(after known: KnownVault) async throws(StorageError) -> KnownVault {
+  func changes(after known: KnownVault) async throws(StorageError) -> HeadChain {
     let head = try await cluster.head(known.keys.generation).head
     var chain = HeadChain(after: known, copy: nil)
     try await cluster.extend(&chain, to: head, for: options.machine)
-    return chain.last
+    return chain
   }
 
   private func member(
@@ -266,6 +264,15 @@ extension GenerationKeys {
 }
 
 extension StorageError {
+  /// The same error for a change of the vault that may have been made.
+  fileprivate var notSettled: StorageError {
+    var error = self
+    // The error of a read or of a later try can say that nothing was changed.
+    error.hint = "`kistd vault members` lists the machines of the vault"
+    error.outcome = .unknown
+    return error
+  }
+
   fileprivate static let vaultExists = refused(
     "the cluster has a vault already", as: .denied,
     hint: "join it; or name the socket of another cluster with --cluster")

@@ -164,8 +164,9 @@ package struct VerifiedRoster: Hashable, Sendable {
     switch roster.generation {
     case before.generation where hasSameKey: break
     // Another id for the new key, so that nothing that is sealed opens in both generations.
-    case before.generation + 1
-    where roster.keyCheck != before.keyCheck && roster.storeID != before.storeID:
+    case let next
+    where next > before.generation && roster.keyCheck != before.keyCheck
+      && roster.storeID != before.storeID:
       break
     default: throw .untrusted("the roster has a generation that does not follow the one before")
     }

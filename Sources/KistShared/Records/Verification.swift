@@ -69,7 +69,7 @@ extension GenerationKeys {
     // So no writer can put an earlier roster back.
     guard next.rosterNumber == known.rosterNumber + (hasNewRoster ? 1 : 0),
       hasNewRoster || head.roster == before.roster,
-      generation == known.generation + (isNewGeneration ? 1 : 0)
+      isNewGeneration ? generation > known.generation : generation == known.generation
     else {
       throw .untrusted("the vault changed its roster or its key without a change that says so")
     }
