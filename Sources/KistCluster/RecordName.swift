@@ -91,6 +91,8 @@ package struct RecordID: Hashable, Comparable, Sendable {
     (0..<Self.size).map { UInt8(truncatingIfNeeded: number >> (120 - 8 * $0)) }
   }
 
+  var firstByte: UInt8 { UInt8(truncatingIfNeeded: number >> 120) }
+
   /// Orders by the bytes.
   package static func < (left: Self, right: Self) -> Bool { left.number < right.number }
 }

@@ -8,8 +8,15 @@ struct MemoryHistory {
     let bytes: [UInt8]?
   }
 
+  private struct RowPlace: Hashable {
+    let generation: UInt32
+    let firstByte: UInt8
+  }
+
   /// The versions of each record, in the order of their positions.
   private var versions: [RecordName: [Version]] = [:]
+  /// The key tags of all rows that were ever written, by their generation and their first byte.
+  private var rowKeys: [RowPlace: Set<RecordID>] = [:]
   /// The commits that were not discarded, in the order of their positions.
   private var commits: [CommittedWrites] = []
   /// The position up to which the history was discarded.
@@ -42,12 +49,8 @@ struct MemoryHistory {
   func list(_ request: ListRequest) -> ListReply {
     let position = request.position ?? last
     guard position >= compacted else { return .compacted }
-    let keys = versions.keys.compactMap { name -> RecordID? in
-      guard case .row(request.generation, let key) = name, key.bytes[0] == request.firstByte,
-        request.after.map({ key > $0 }) ?? true
-      else { return nil }
-      return key
-    }
+    let place = RowPlace(generation: request.generation, firstByte: request.firstByte)
+    let keys = rowKeys[place, default: []].filter { key in request.after.map { key > $0 } ?? true }
     var page = ListPage(rows: [], isLast: true, position: position)
     var size = 0
     for key in keys.sorted() {
@@ -73,6 +76,10 @@ struct MemoryHistory {
     commits.append(CommittedWrites(position: last, puts: commit.puts, deletes: deletes))
     for (name, bytes) in commit.puts {
       versions[name, default: []].append(Version(position: last, bytes: bytes))
+      if case .row(let generation, let key) = name {
+        let place = RowPlace(generation: generation, firstByte: key.firstByte)
+        rowKeys[place, default: []].insert(key)
+      }
     }
     for name in deletes { versions[name]?.append(Version(position: last, bytes: nil)) }
     return .committed(last)
