@@ -50,7 +50,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-secret-service lint format clean
+.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-simulation test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -105,6 +105,13 @@ test: deps build ## Run the tests that take less than five minutes
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	/usr/bin/python3 -B -m unittest discover -s Tests/Cluster -p test_history.py
 	$(TEST) --filter KistSecretServiceTests
+
+SCHEDULES ?= 1000
+FIRST_SEED ?= 1
+test-simulation: deps-build ## Run SCHEDULES schedules of each simulation of a shared vault
+	$(BUILD) -c release --product KistSimulation --scratch-path .build-simulation
+	@for experiment in faults lies linearizability; do \
+	  .build-simulation/release/KistSimulation $$experiment $(FIRST_SEED) $(SCHEDULES) || exit; done
 
 test-release: deps release build ## Run the end-to-end tests on the release builds
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(TEST) $(WIDTH) --filter EndToEndTests
@@ -338,4 +345,4 @@ format: ## Format the sources in place
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks Examples
 
 clean: ## Remove all build directories
-	rm -rf .build .build-asan .build-etcd .build-fuzz .build-release .build-tsan Examples/.build
+	rm -rf .build .build-asan .build-etcd .build-fuzz .build-release .build-simulation .build-tsan Examples/.build

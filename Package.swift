@@ -260,11 +260,18 @@ let package = Package(
       ],
       exclude: ["Golden"]),
     .target(name: "KistLinearizability", path: "Tests/KistLinearizability"),
+    .executableTarget(
+      name: "KistSimulation",
+      dependencies: [
+        "KistCluster", "KistCore", "KistLinearizability", "KistReplica", "KistShared", "KistSodium",
+        "KistTesting", "KistVault",
+      ],
+      path: "Tests/KistSimulation"),
     .testTarget(
       name: "KistReplicaTests",
       dependencies: [
-        "KistCluster", "KistCore", "KistFile", "KistLinearizability", "KistReplica", "KistShared",
-        "KistSodium", "KistTesting", "KistVault",
+        "KistCluster", "KistCore", "KistFile", "KistReplica", "KistShared", "KistSimulation",
+        "KistLinearizability", "KistSodium", "KistTesting", "KistVault",
       ]),
     .testTarget(
       name: "KistFileTests",

@@ -8,6 +8,8 @@ import KistTesting
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(10))) struct `An admin of a shared vault` {
   private let directory: TemporaryDirectory
   private let engine = MemoryEngine()

@@ -8,6 +8,8 @@ import KistVault
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `A machine with a shared vault` {
   private let directory = try! TemporaryDirectory()
 
@@ -187,19 +189,22 @@ import Testing
 
   @Test func `makes an older copy again from all rows`() async throws {
     let vault = try await TestVault()
-    let disk = Disk(vault.keys)
+    let disk = Disk()
     let options = TestVault.options(1)
     let machine = try await SharedVault.join(
       vault.invitation, on: vault.engine.cluster, options
-    ) { _, _, epoch in disk.copy(in: Life(), epoch: epoch) {} }
+    ) { master, storeID, epoch throws(StorageError) in
+      try disk.makeCopy(master, storeID, epoch)
+      return disk.copy(in: Life()) {}
+    }
     try await machine.credentials.save(.sample(CredentialKey(service: "gone")))
-    let old = disk.state.withLock(\.self)
+    let old = disk.state.withLock { $0! }
     try await machine.credentials.delete(CredentialKey(service: "gone"))
     try await machine.credentials.save(.sample(secret: "one"))
     await machine.close()
-    disk.state.withLock { ($0.rows, $0.vault) = (old.rows, old.vault) }
+    disk.state.withLock { ($0!.rows, $0!.vault) = (old.rows, old.vault) }
     let again = try await SharedVault.open(
-      disk.copy(in: Life(), epoch: Epoch(9)) {}, on: vault.engine.cluster, options)
+      disk.copy(in: Life()) {}, on: vault.engine.cluster, options)
     #expect(again.status().revision.sequence == 1 && again.status().problem?.code == .corrupt)
     #expect(try await secret(again) == Secret(utf8: "one"))
     #expect(again.status().problem == nil)

@@ -3,6 +3,8 @@ import KistReplica
 import KistTesting
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `A shared vault` {
   @Test(arguments: UserStorageContract.all)
   func `keeps the contract`(rule: UserStorageContract.Rule) async throws {

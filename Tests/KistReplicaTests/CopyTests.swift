@@ -8,6 +8,8 @@ import KistTesting
 import KistVault
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `The copy of a shared vault in a file` {
   private let directory = try! TemporaryDirectory()
 

@@ -10,6 +10,8 @@ import KistVault
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(10))) struct `A new key of a shared vault` {
   private let directory = try! TemporaryDirectory()
 
@@ -124,6 +126,115 @@ import Testing
     #expect(renewed.status().generation == 2 && renewed.status().roster == 2)
     #expect(try await renewed.credentials.load(.sample).secret == Secret(utf8: "correct horse"))
     await renewed.close()
+  }
+
+  @Test(arguments: [true, false])
+  func `has the newest rows, although an older commit is made late`(isOfOtherAttempt: Bool)
+    async throws
+  {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    let other = try await vault.join(3, in: directory)
+    try await first.credentials.save(.sample(secret: "old"))
+    let late = Mutex<[Commit]>([])
+    let isMeanwhile = Atomic(false)
+    let cluster = vault.committing { commit throws(StorageError) in
+      if commit.puts.keys.contains(.roster(number: 2)) {
+        if !isMeanwhile.exchange(true, ordering: .relaxed) {
+          if isOfOtherAttempt {
+            // The other attempt ends here.
+            throw StorageError(.denied, "interrupted", outcome: .unchanged)
+          }
+          _ = try await other.credentials.save(.sample(secret: "new"))
+        }
+        for commit in late.withLock(\.self) { _ = try await vault.engine.cluster.commit(commit) }
+      } else if commit.expected != nil {
+        late.withLock { $0.append(commit) }
+      }
+      return try await vault.engine.cluster.commit(commit)
+    }
+    if isOfOtherAttempt {
+      await expect(.denied) {
+        try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+      }
+    }
+    _ = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+    for machine in [first, other] { await machine.close() }
+    let renewed = try await renew(1, of: vault)
+    let secret = Secret(utf8: isOfOtherAttempt ? "old" : "new")
+    #expect(try await renewed.credentials.load(.sample).secret == secret)
+    await renewed.close()
+  }
+
+  @Test func `has all rows, although another admin begins one at the same time`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    try await first.credentials.save(.sample(secret: "one"))
+    await first.close()
+    let isFirst = Atomic(true)
+    let cluster = vault.committing { commit throws(StorageError) in
+      if commit.puts.keys.contains(.roster(number: 2)),
+        isFirst.exchange(false, ordering: .relaxed)
+      {
+        // This one ends before its last commit, and must not touch the rows of the other.
+        var interrupted = vault.engine.cluster
+        interrupted.commit = { commit throws(StorageError) in
+          guard !commit.puts.keys.contains(.roster(number: 2)) else {
+            throw StorageError(.denied, "interrupted", outcome: .unchanged)
+          }
+          return try await vault.engine.cluster.commit(commit)
+        }
+        _ = try? await admin(vault, on: interrupted).beginGeneration(
+          without: nil, note: try? note(1))
+      }
+      return try await vault.engine.cluster.commit(commit)
+    }
+    _ = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+    let renewed = try await renew(1, of: vault)
+    #expect(try await renewed.credentials.load(.sample).secret == Secret(utf8: "one"))
+    await renewed.close()
+  }
+
+  @Test func `is made although another machine saves all the time`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    let saves = Atomic(0)
+    var cluster = vault.engine.cluster
+    cluster.list = { request throws(StorageError) in
+      let reply = try await vault.engine.cluster.list(request)
+      // A save after the head was read, and before all rows were.
+      if request.firstByte == 7, saves.add(1, ordering: .relaxed).newValue <= 20 {
+        _ = try await first.credentials.save(.sample(secret: "new"))
+      }
+      return reply
+    }
+    let listed = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+    #expect(listed.count == 1 && saves.load(ordering: .relaxed) < 3)
+    await first.close()
+  }
+
+  @Test func `has an unknown outcome if the cluster goes away before it answers`() async throws {
+    let vault = try await TestVault()
+    await (try await vault.join(1, in: directory)).close()
+    let time = ManualTime()
+    let isGone = Atomic(false)
+    var cluster = vault.committing { commit throws(StorageError) in
+      if isGone.load(ordering: .relaxed) { return try await Cluster.unreachable.commit(commit) }
+      guard commit.puts.keys.contains(.roster(number: 2)) else {
+        return try await vault.engine.cluster.commit(commit)
+      }
+      isGone.store(true, ordering: .relaxed)
+      throw .noAnswer
+    }
+    cluster.records = { names throws(StorageError) in
+      try await (isGone.load(ordering: .relaxed) ? .unreachable : vault.engine.cluster)
+        .records(names)
+    }
+    let error = await expect(.unavailable) {
+      try await VaultAdmin(TestVault.admin, on: cluster, time.options(1))
+        .beginGeneration(without: nil, note: note(1))
+    }
+    #expect(error?.outcome == .unknown)
   }
 
   @Test func `can follow another one that a machine has missed`() async throws {

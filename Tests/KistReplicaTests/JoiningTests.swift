@@ -7,6 +7,8 @@ import KistTesting
 import KistVault
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `A machine that joins a shared vault` {
   private let directory = try! TemporaryDirectory()
 
@@ -39,17 +41,18 @@ import Testing
     let vault = try await TestVault()
     let other = try await vault.join(2, in: directory)
     try await other.credentials.save(.sample(secret: "one"))
-    let (disk, options) = (Disk(vault.keys), TestVault.options(1))
+    let (disk, options) = (Disk(), TestVault.options(1))
     await expect(.full) {
       try await SharedVault.join(vault.invitation, on: vault.engine.cluster, options) {
-        _, _, epoch in
-        disk.copy(in: Life(), epoch: epoch) { () throws(StorageError) in
+        master, storeID, epoch throws(StorageError) in
+        try disk.makeCopy(master, storeID, epoch)
+        return disk.copy(in: Life()) { () throws(StorageError) in
           throw StorageError(.full, "no space")
         }
       }
     }
     let again = try await SharedVault.open(
-      disk.copy(in: Life(), epoch: Epoch(9)) {}, on: vault.engine.cluster, options)
+      disk.copy(in: Life()) {}, on: vault.engine.cluster, options)
     #expect(again.status().problem?.code == .corrupt && again.status().count == 0)
     #expect(try await again.credentials.load(.sample).secret == Secret(utf8: "one"))
     for machine in [again, other] { await machine.close() }

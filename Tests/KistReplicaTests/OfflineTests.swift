@@ -8,6 +8,8 @@ import KistVault
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `A shared vault whose cluster cannot be reached` {
   private let directory = try! TemporaryDirectory()
 

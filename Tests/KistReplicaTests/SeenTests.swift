@@ -7,6 +7,8 @@ import KistTesting
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `The reports of the machines of a shared vault` {
   private let directory = try! TemporaryDirectory()
   private let secondID = TestVault.machine(2).keys.id

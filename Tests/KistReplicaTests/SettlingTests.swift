@@ -6,6 +6,8 @@ import KistTesting
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 @Suite(.timeLimit(.minutes(5))) struct `A change of a shared vault` {
   private let directory = try! TemporaryDirectory()
   private let time = ManualTime()

@@ -7,6 +7,8 @@ import KistVault
 import Synchronization
 import Testing
 
+@testable import KistSimulation
+
 /// What happens before and after each write to a copy.
 private final class Pause: Sendable {
   let body = Mutex<@Sendable () async throws(StorageError) -> Void>({})
@@ -23,11 +25,12 @@ private final class Pause: Sendable {
 
   /// Joins a machine whose writes call `pause`, and another one.
   private func machines(_ vault: TestVault) async throws -> (SharedVault, other: SharedVault) {
-    let disk = Disk(vault.keys)
+    let disk = Disk()
     let machine = try await SharedVault.join(
       vault.invitation, on: vault.engine.cluster, TestVault.options(1)
-    ) { _, _, epoch in
-      disk.copy(in: Life(), epoch: epoch) { [pause] () throws(StorageError) in try await pause() }
+    ) { master, storeID, epoch throws(StorageError) in
+      try disk.makeCopy(master, storeID, epoch)
+      return disk.copy(in: Life()) { [pause] () throws(StorageError) in try await pause() }
     }
     return (machine, try await vault.join(2, in: directory))
   }

@@ -1,10 +1,7 @@
-import Foundation
 import KistLinearizability
 import Testing
 
-/// The number of schedules; KIST_SCHEDULES sets it, and KIST_SEED the first seed.
-private let schedules =
-  ProcessInfo.processInfo.environment["KIST_SCHEDULES"].flatMap { UInt64($0) } ?? 8
+@testable import KistSimulation
 
 @Suite(.timeLimit(.minutes(60))) struct `A history of a register` {
   private typealias History = RegisterHistory<Int>
@@ -53,33 +50,5 @@ private let schedules =
     #expect(history.isLinearizable(from: 0))
     history.add(.value(0), writes: nil, from: 6, to: 7)
     #expect(!history.isLinearizable(from: 0))
-  }
-}
-
-@Suite(.timeLimit(.minutes(60))) struct `Nine machines with a shared vault` {
-  @Test func `have linearizable changes and fresh loads`() {
-    var operations = 0
-    for seed in firstSeed..<firstSeed + schedules {
-      let simulation = Simulation(seed: seed, machines: 9, requests: 40)
-      for violation in simulation.run().violations.prefix(1) { Issue.record("\(violation)") }
-      let registers = simulation.histories(includingCopies: false)
-      operations += registers.reduce(0) { $0 + $1.operations.count }
-      for register in registers {
-        #expect(register.isLinearizable(from: nil), "seed \(seed)")
-      }
-    }
-    #expect(operations > Int(schedules) * 100)
-    guard ProcessInfo.processInfo.environment["KIST_SCHEDULES"] != nil else { return }
-    print("\(operations) operations")
-  }
-
-  @Test func `have loads from the copy that are stale, which the check finds`() {
-    let isStale = (1...UInt64(20)).contains { seed in
-      let simulation = Simulation(seed: seed, machines: 9, requests: 40)
-      _ = simulation.run()
-      return simulation.histories(includingCopies: true)
-        .contains { !$0.isLinearizable(from: nil) }
-    }
-    #expect(isStale)
   }
 }

@@ -1,6 +1,7 @@
 import KistCore
 import KistReplica
 import KistShared
+import KistSodium
 import KistVault
 import Synchronization
 
@@ -16,34 +17,49 @@ final class Life: Sendable {
 
 /// The disk of a machine, with its copy of the vault; it survives crashes.
 final class Disk: Sendable {
+  /// A copy, and the note beside it.
   struct State {
+    let keys: StoreKeys
     var rows: [RowTag: SealedRow] = [:]
-    var vault: VaultState?
+    var vault: VaultState
     var note: [UInt8]?
   }
 
-  let state = Mutex(State())
-  private let keys: GenerationKeys
+  let state = Mutex<State?>(nil)
 
-  init(_ keys: GenerationKeys) { self.keys = keys }
+  var note: [UInt8]? { state.withLock { $0?.note } }
+
+  /// Makes an empty copy, in place of one that was not completed.
+  func makeCopy(_ master: GuardedKey, _ storeID: [UInt8], _ epoch: Epoch) throws(StorageError) {
+    let keys = try StoreKeys(master: master, storeID: storeID)
+    let vault = VaultState(sequence: 0, count: 0, epoch: epoch, sum: .zero)
+    state.withLock { $0 = State(keys: keys, vault: vault) }
+  }
+
+  /// Replaces the copy and its note by those with a new key of the vault.
+  func replaceCopy(_ renewal: SharedVault.Renewal) throws(StorageError) {
+    let keys = try StoreKeys(master: renewal.master, storeID: renewal.storeID)
+    let rows = renewal.content.rows.compactMapValues(\.self)
+    state.withLock {
+      $0 = State(keys: keys, rows: rows, vault: renewal.content.state, note: renewal.note)
+    }
+  }
 
   /// Opens the copy for one life of the machine.
   ///
   /// - Parameter pause: is called before and after each write, and may end the life.
   func copy(
-    in life: Life, epoch: Epoch, pause: @escaping @Sendable () async throws(StorageError) -> Void
+    in life: Life, pause: @escaping @Sendable () async throws(StorageError) -> Void
   ) -> LocalCopy {
-    state.withLock {
-      $0.vault = $0.vault ?? VaultState(sequence: 0, count: 0, epoch: epoch, sum: .zero)
-    }
+    let (keys, epoch) = state.withLock { ($0!.keys, $0!.vault.epoch) }
     let unused = StorageError(.internal, "the simulation does not use this")
     let credentials = UserStorage(
       save: { _ throws(StorageError) in throw unused },
       load: { request throws(StorageError) in
         try life.check()
-        let row = self.state.withLock { $0.rows[self.keys.store.tag(of: request.key)] }
+        let row = self.state.withLock { $0!.rows[keys.tag(of: request.key)] }
         guard let row else { throw .notFound }
-        return try self.keys.store.openCredential(
+        return try keys.openCredential(
           row.metadata.span, row.secret.span, as: row.identity, foundBy: request.key, in: epoch)
       },
       delete: { _ throws(StorageError) in throw unused },
@@ -57,15 +73,15 @@ final class Disk: Sendable {
         credentials: credentials, access: access, durability: .memory, close: {}),
       state: { () throws(StorageError) in
         try life.check()
-        return self.state.withLock { $0.vault! }
+        return self.state.withLock { $0!.vault }
       },
       row: { tag throws(StorageError) in
         try life.check()
-        return self.state.withLock { $0.rows[tag] }
+        return self.state.withLock { $0!.rows[tag] }
       },
       tags: { () throws(StorageError) in
         try life.check()
-        return self.state.withLock { Array($0.rows.keys) }
+        return self.state.withLock { Array($0!.rows.keys) }
       },
       apply: { change throws(StorageError) in
         try await pause()
@@ -74,27 +90,28 @@ final class Disk: Sendable {
       },
       note: { () throws(StorageError) in
         try life.check()
-        return self.state.withLock(\.note)
+        return self.note
       },
       setNote: { note throws(StorageError) in
         try life.check()
-        self.state.withLock { $0.note = note }
+        self.state.withLock { $0!.note = note }
       })
   }
 
   /// Applies a change with the same plan as the encrypted file.
   private func apply(_ change: CopyChange) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
-      var (header, rows) = (Header(state.vault!), state.rows)
+      var (header, rows) = (Header(state!.vault), state!.rows)
+      let keys = state!.keys
       for (tag, row) in change.rows {
         header =
-          try keys.store.plan(
+          try keys.plan(
             row, on: FoundRow(tag: tag, address: 0, row: rows[tag]), header
           ).header
         rows[tag] = row
       }
-      header = try keys.store.planEnd(of: change, header).header
-      (state.rows, state.vault) = (rows, header.vaultState)
+      header = try keys.planEnd(of: change, header).header
+      (state!.rows, state!.vault) = (rows, header.vaultState)
     }
   }
 }

@@ -13,11 +13,11 @@ final class Simulation: Sendable {
   private let machineCount: Int
   private let requests: Int
   private let faults: Faults
-  private let scheduler: Scheduler
+  let scheduler: Scheduler
   private let found = Mutex<[String]>([])
   /// What happened, for the report of a violation.
   private let trace = Mutex<[String]>([])
-  private let counts = Mutex<[String: Int]>([:])
+  let counts = Mutex<[String: Int]>([:])
   /// The last answered save of each credential.
   private let saves = Mutex<[CredentialKey: (revision: Revision, secret: Secret)]>([:])
   private let registers = Mutex<[CredentialKey: Register]>([:])
@@ -43,22 +43,21 @@ final class Simulation: Sendable {
     )
   }
 
-  private func violation(_ text: String) {
+  func violation(_ text: String) {
     note("VIOLATION \(text)")
     found.withLock { $0.append(text) }
   }
 
-  private func note(_ text: String) {
+  func note(_ text: String) {
     let time = scheduler.time
     trace.withLock { $0.append("\(time) \(text)") }
   }
 
   private func runAll() async throws {
     let vault = try await TestVault(members: 1...10)
-    let history = History(vault.keys, scheduler)
+    let history = History(vault, scheduler)
     let network = Network(vault.engine, history, scheduler, faults)
     let machines = TestVault.writers.prefix(machineCount).map { Machine($0, vault, network) }
-    let admin = Admin(vault, network)
     await withTaskGroup { group in
       for machine in machines {
         group.addTask {
@@ -70,52 +69,48 @@ final class Simulation: Sendable {
         for _ in 0..<self.requests * 15 / 2 {
           await self.scheduler.sleep(.milliseconds(100))
           if network.happens(\.compaction) { vault.engine.compact(upTo: vault.engine.position) }
-          if network.happens(\.roster) { await admin.addRoster() }
           let machine = machines[self.scheduler.random(in: 0...self.machineCount - 1)]
           machine.setCut(
             network.happens(\.cut) || machine.isCut && !self.scheduler.happens(oneIn: 10))
         }
         for machine in machines { machine.setCut(false) }
       }
+      // Two admins, who may get in each other's way.
+      for machine in machines.prefix(2) {
+        group.addTask { await self.administer(from: machine, machines, network) }
+      }
     }
     network.faults.withLock { $0 = .none }
     // A lost commit is made up to 4 seconds later.
     await scheduler.sleep(.seconds(5))
     await finish(machines, history)
+    await finishRemoved(machines, network, vault)
+    await finishNewcomer(network, vault)
   }
 
-  /// After the faults, every machine has exactly what the history says.
-  private func finish(_ machines: [Machine], _ history: History) async {
-    for machine in machines {
-      while machine.open == nil { await scheduler.sleep(.milliseconds(100)) }
-      guard let (vault, _) = machine.open else { continue }
-      for key in History.names {
-        let last = history.sequences(of: key, from: .max, to: .max).first!
-        let loaded = await outcome { () throws(StorageError) in
-          try await vault.credentials.load(LoadRequest(key: key, maxStale: 0))
-        }
-        switch loaded {
-        case .success(let credential):
-          if credential.summary.revision.sequence != last
-            || credential.secret != history.secret(of: key, at: last)
-          {
-            violation(
-              "machine \(machine.number) ends with \(credential.summary.revision.sequence ?? 0), "
-                + "not with \(last); now it is \(history.sequences(of: key, from: .max, to: .max))")
-          }
-        case .failure(let error):
-          if error.code != .notFound || last != 0 {
-            violation("machine \(machine.number) ends with \(error), not with change \(last)")
-          }
-        }
+  /// Adds and removes machines.
+  private func administer(
+    from machine: Machine, _ machines: [Machine], _ network: Network
+  ) async {
+    let admin = Admin(on: machine, network)
+    func report(_ change: String, _ result: (answer: String, problem: String?)) {
+      note("\(change) by machine \(machine.number): \(result.answer)")
+      counts.withLock { $0["\(change): \(result.answer)", default: 0] += 1 }
+      if let problem = result.problem { violation("\(change): \(result.answer): \(problem)") }
+    }
+    for _ in 0..<requests * 15 / 2 {
+      await scheduler.sleep(.milliseconds(100))
+      guard machine.disk.note != nil else { continue }
+      if network.happens(\.roster) { report("new machine", await admin.addMember()) }
+      if network.happens(\.generation) {
+        let number = scheduler.random(in: 0...machines.count * 2 - 1)
+        let removed = number < machines.count ? machines[number] : nil
+        report("new key", await admin.beginGeneration(without: removed))
       }
-      let reopened = machine.reopened.load(ordering: .relaxed)
-      counts.withLock { $0["reopened", default: 0] += reopened }
-      await machine.stop()
     }
   }
 
-  private func outcome<Answer>(
+  func outcome<Answer>(
     _ body: () async throws(StorageError) -> Answer
   ) async -> Result<Answer, StorageError> {
     do throws(StorageError) { return .success(try await body()) } catch { return .failure(error) }
@@ -124,7 +119,7 @@ final class Simulation: Sendable {
   /// Makes one request, and checks its answer.
   private func request(of machine: Machine, _ history: History) async {
     await scheduler.sleep(.milliseconds(scheduler.random(in: 0...600)))
-    while machine.open == nil { await scheduler.sleep(.milliseconds(50)) }
+    while machine.open == nil, !machine.isRemoved { await scheduler.sleep(.milliseconds(50)) }
     guard let (vault, life) = machine.open else { return }
     let key = History.names[scheduler.random(in: 0...History.names.count - 1)]
     let operation = Operation(key)

@@ -20,13 +20,16 @@ struct Faults: Sendable {
   var cut = 40
   /// The cluster discards its history.
   var compaction = 100
-  /// An admin signs another roster.
+  /// An admin adds a machine.
   var roster = 60
+  /// An admin gives the vault a new key, in half of the cases to remove a machine.
+  var generation = 20
   /// The cluster lies: about a head, a record, a list, an event or a commit.
   var lie = 0
 
   static let none = Faults(
-    delay: 0, unreachable: 0, loss: 0, late: 0, crash: 0, cut: 0, compaction: 0, roster: 0)
+    delay: 0, unreachable: 0, loss: 0, late: 0, crash: 0, cut: 0, compaction: 0, roster: 0,
+    generation: 0)
 }
 
 /// The way from one machine to the cluster, with the faults on it.
@@ -48,7 +51,11 @@ final class Network: Sendable {
   }
 
   /// Returns the cluster as one machine reaches it in one life.
-  func cluster(of machine: Machine, in life: Life) -> Cluster {
+  ///
+  /// - Parameter operation: returns the request that a commit belongs to.
+  func cluster(
+    of machine: Machine, in life: Life, for operation: @escaping @Sendable () -> Operation?
+  ) -> Cluster {
     let real = engine.cluster
     return Cluster(
       head: { generation throws(StorageError) in
@@ -93,20 +100,20 @@ final class Network: Sendable {
         return records
       },
       commit: { commit throws(StorageError) in
-        let operation = machine.operation.withLock(\.self)
+        let operation = operation()
         try await self.travel(machine, life)
         let loss = self.happens(\.loss)
         if loss, self.scheduler.happens(oneIn: 2) {
           if self.happens(\.late) {
             self.scheduler.start {
               await self.scheduler.sleep(.milliseconds(self.scheduler.random(in: 0...4000)))
-              _ = try? await self.make(commit, operation)
+              _ = try? await self.make(commit, operation, in: life)
             }
           }
           throw .noAnswer
         }
         if self.happens(\.lie) { return .committed(ClusterPosition(0)) }
-        let reply = try await self.make(commit, operation)
+        let reply = try await self.make(commit, operation, in: life)
         try await self.travelBack(machine, life)
         if loss { throw .noAnswer }
         return self.happens(\.lie) ? .headDiffers : reply
@@ -125,11 +132,11 @@ final class Network: Sendable {
   }
 
   private func make(
-    _ commit: Commit, _ operation: Operation?
+    _ commit: Commit, _ operation: Operation?, in life: Life
   ) async throws(StorageError) -> CommitReply {
     let reply = try await engine.cluster.commit(commit)
     if case .committed = reply {
-      do { try history.record(commit, of: operation) } catch {
+      do { try history.record(commit, of: operation, in: life) } catch {
         throw .internal("the simulation cannot read a commit")
       }
     }

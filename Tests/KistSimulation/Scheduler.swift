@@ -47,7 +47,7 @@ final class Scheduler: TaskExecutor {
   }
 
   /// Runs all tasks to their ends; returns `false` if that takes too many steps.
-  func run(most: Int = 50_000) -> Bool {
+  func run(most: Int = 200_000) -> Bool {
     while true {
       let (next, steps) = state.withLock { ($0.next(), $0.steps) }
       if steps > most { return false }

@@ -1,0 +1,46 @@
+import KistLinearizability
+import Testing
+
+@testable import KistSimulation
+
+/// `make test-simulation` runs many more schedules.
+@Suite(.timeLimit(.minutes(60))) struct `Machines with a shared vault` {
+  @Test(arguments: [
+    (
+      Experiment.faults, 20 as UInt64,
+      [
+        "save: answered", "save: unavailable unchanged", "save: unavailable unknown",
+        "save on condition: conflict unchanged", "delete: answered", "load: answered",
+        "load: notFound ", "load fresh: answered", "reopened", "new key: answered",
+        "new key: busy unchanged", "new key: crashed", "removed",
+      ]
+    ),
+    (.lies, 20, ["save: answered", "new key: answered", "removed"]),
+    (.linearizability, 2, ["save: answered", "load fresh: answered", "new key: answered"]),
+  ])
+  func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) {
+    var counts: [String: Int] = [:]
+    for seed in 1...schedules {
+      let result = experiment.run(seed: seed)
+      for violation in result.violations.prefix(1) { Issue.record("\(violation)") }
+      counts.merge(result.counts, uniquingKeysWith: +)
+    }
+    // So that a simulation in which nothing succeeds is noticed.
+    for answer in answers { #expect(counts[answer, default: 0] > 0, "\(answer)") }
+  }
+
+  @Test func `repeat a schedule exactly`() {
+    let runs = (0..<2).map { _ in Simulation(seed: 7).run() }
+    #expect(runs[0].counts == runs[1].counts && runs[0].steps == runs[1].steps)
+  }
+
+  @Test func `have loads from the copy that are stale, which the check finds`() {
+    let isStale = (1...UInt64(20)).contains { seed in
+      let simulation = Simulation(seed: seed, machines: 9, requests: 40)
+      _ = simulation.run()
+      return simulation.histories(includingCopies: true)
+        .contains { !$0.isLinearizable(from: nil) }
+    }
+    #expect(isStale)
+  }
+}
