@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(60))) struct `Machines with a shared vault` {
   @Test(arguments: [
     (
-      Experiment.faults, 20 as UInt64,
+      Experiment.faults, 40 as UInt64,
       [
         "save: answered", "save: unavailable unchanged", "save: unavailable unknown",
         "save on condition: conflict unchanged", "delete: answered", "load: answered",

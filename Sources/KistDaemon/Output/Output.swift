@@ -92,6 +92,9 @@ func printLine(_ text: String) { print(asLines(text, of: STDOUT_FILENO)) }
 /// Prints JSON on one line of standard output, with misleading characters as JSON escapes.
 func printJSON(_ json: Secret) { print(visible(json: json).withBytes(String.init(repairing:))) }
 
+/// Prints a text that has a secret in it; returns the number of an error (errno(3)), or 0.
+func printSecret(_ text: Secret) -> CInt { text.withBytes { writeAll($0, to: STDOUT_FILENO) } }
+
 /// Returns a text as one visible line, wrapped between words to the width of a terminal.
 func asLines(_ text: String, of descriptor: CInt) -> String {
   let line = visible(text)

@@ -20,12 +20,13 @@ func addRecoveryKey(
   let invitation = try await admin.add(
     VaultAdmin.NewMember(
       try MachineIdentity(seed: seed).keys, .writer, name: name, isAdmin: true), note: note)
-  writeToStandardError("write both lines on paper; kist cannot print the second one again\n")
+  StandardError().write(
+    "write both lines on paper; kist cannot print the second one again", level: .notice)
   var text = WipedBytes()
   text.append(utf8: invitation.word + "\n")
   RecoveryKey.text(of: seed).withBytes { text.append($0) }
   text.append(UInt8(ascii: "\n"))
-  let failure = text.withBytes { writeAll($0, to: STDOUT_FILENO) }
+  let failure = printSecret(Secret(text))
   guard failure == 0 else {
     throw StorageError(
       .unavailable, "cannot print the recovery key: \(systemText(of: failure))",
