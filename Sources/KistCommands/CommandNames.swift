@@ -83,7 +83,8 @@ func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> S
   let commands = parts.indices.filter { !$0.isMultiple(of: 2) && asksKistd(parts[$0]) }
   guard let socket else {
     guard hasVariable, !commands.isEmpty else { return hint }
-    return "\(hint); kist needs the same KIST_SOCKET for it, which `kistd -- COMMAND` sets only for "
+    return
+      "\(hint); kist needs the same KIST_SOCKET for it, which `kistd -- COMMAND` sets only for "
       + "COMMAND"
   }
   for index in commands { parts[index] += " --socket \(shellQuoted(socket))" }
