@@ -117,7 +117,7 @@ import Testing
           }
           try await Task.sleep(for: .milliseconds(20))
         }
-        Issue.record("the copy has not caught up")
+        Issue.record("the copy did not get the last change")
       }
       await back.stop()
     }

@@ -4,7 +4,7 @@ import Testing
 @testable import KistSimulation
 
 /// `make test-simulation` runs many more schedules.
-@Suite(.timeLimit(.minutes(60))) struct `Machines with a shared vault` {
+@Suite(.timeLimit(.minutes(10))) struct `Machines with a shared vault` {
   @Test(arguments: [
     (
       Experiment.faults, 40 as UInt64,

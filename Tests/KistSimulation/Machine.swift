@@ -27,7 +27,7 @@ final class Machine: Sendable {
   var isCut: Bool { cut.load(ordering: .relaxed) }
   func setCut(_ isCut: Bool) { cut.store(isCut, ordering: .relaxed) }
 
-  /// Whether the machine was told that it was removed from the vault.
+  /// Whether an answer to the machine said that it was removed from the vault.
   var isRemoved: Bool { removed.load(ordering: .relaxed) }
 
   /// The open vault, and the life in which it is open.
