@@ -1,3 +1,4 @@
+import Foundation
 import KistLinearizability
 import Testing
 
@@ -18,10 +19,10 @@ import Testing
     (.lies, 20, ["save: answered", "new key: answered", "removed"]),
     (.linearizability, 2, ["save: answered", "load fresh: answered", "new key: answered"]),
   ])
-  func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) {
+  func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) async {
     var counts: [String: Int] = [:]
     for seed in 1...schedules {
-      let result = experiment.run(seed: seed)
+      let result = await onThread { experiment.run(seed: seed) }
       for violation in result.violations.prefix(1) { Issue.record("\(violation)") }
       counts.merge(result.counts, uniquingKeysWith: +)
     }
@@ -29,18 +30,29 @@ import Testing
     for answer in answers { #expect(counts[answer, default: 0] > 0, "\(answer)") }
   }
 
-  @Test func `repeat a schedule exactly`() {
-    let runs = (0..<2).map { _ in Simulation(seed: 7).run() }
+  @Test func `repeat a schedule exactly`() async {
+    let runs = await onThread { (0..<2).map { _ in Simulation(seed: 7).run() } }
     #expect(runs[0].counts == runs[1].counts && runs[0].steps == runs[1].steps)
   }
 
-  @Test func `have loads from the copy that are stale, which the check finds`() {
-    let isStale = (1...UInt64(20)).contains { seed in
-      let simulation = Simulation(seed: seed, machines: 9, requests: 40)
-      _ = simulation.run()
-      return simulation.histories(includingCopies: true)
-        .contains { !$0.isLinearizable(from: nil) }
+  @Test func `have loads from the copy that are stale, which the check finds`() async {
+    let isStale = await onThread {
+      (1...UInt64(20)).contains { seed in
+        let simulation = Simulation(seed: seed, machines: 9, requests: 40)
+        _ = simulation.run()
+        return simulation.histories(includingCopies: true)
+          .contains { !$0.isLinearizable(from: nil) }
+      }
     }
     #expect(isStale)
+  }
+}
+
+/// Runs a simulation on a thread of its own; Swift's few threads are for the other tests.
+private func onThread<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+  await withCheckedContinuation { continuation in
+    let thread = Thread { continuation.resume(returning: body()) }
+    thread.stackSize = 8 << 20
+    thread.start()
   }
 }
