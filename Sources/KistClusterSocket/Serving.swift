@@ -52,7 +52,7 @@ private func dispatch(_ cluster: Cluster) -> Dispatch {
         }
       }
     default:
-      { _ throws(StorageError) in
+      { _, _ throws(StorageError) in
         throw .refused("the operation is unknown", as: .unknownOperation)
       }
     }

@@ -18,9 +18,9 @@ package func answer(
     do throws(StorageError) {
       var claim: ClaimedProgram?
       let request = try readRequest(line, id: &id, claim: &claim)
-      if notes != nil { note.add(request, onBehalfOf: claim) }
+      if let claim { note.add(claim) }
       reply = try successLine(
-        await dispatch(request, registerStream)(request), id: id, limit: lineLimit)
+        await dispatch(request, registerStream)(request, &note), id: id, limit: lineLimit)
     } catch {
       note.failure = error.code
       reply = failureLine(error, id: id)

@@ -4,7 +4,7 @@ internal import KistCore
 ///
 /// The second argument is for `watch`: it starts the stream of events on the connection of the
 /// request.
-package typealias Dispatch = @Sendable (Message, @escaping RegisterStream) -> Exchange
+package typealias Dispatch = @Sendable (Message, @escaping RegisterStream) -> NotedExchange
 
 /// Returns a function that finds the operation of each request in the table of operations.
 package func dispatch(_ endpoints: Endpoints) -> Dispatch {
@@ -17,16 +17,18 @@ package func dispatch(_ endpoints: Endpoints) -> Dispatch {
   }
 }
 
-/// An operation's name, and the function that returns the `Exchange` for a request.
+/// An operation's name, and the function that returns the `NotedExchange` for a request.
 ///
 /// `dispatch` searches an array of handlers. With so few operations, this is faster than a
 /// dictionary.
 private struct Handler: Sendable {
   let operation: String
-  let serve: @Sendable (@escaping RegisterStream) -> Exchange
+  let serve: @Sendable (@escaping RegisterStream) -> NotedExchange
 }
 
-@Sendable private func refuseUnknown(_ request: Message) async throws(StorageError) -> Message {
+@Sendable private func refuseUnknown(
+  _ request: Message, _ note: inout RequestNotes.Note
+) async throws(StorageError) -> Message {
   throw .unknownOperation.withOutcome(.unchanged)
 }
 
@@ -56,7 +58,6 @@ struct OperationRow: Sendable {
 
   let name: String
   let effect: OperationEffect
-  let loggedNames: LoggedNames
   /// Returns the effect of an operation; `nil` if there is no operation of this name.
   static func effect(of name: String) -> OperationEffect? {
     all.first { $0.name == name }?.effect
@@ -65,9 +66,9 @@ struct OperationRow: Sendable {
   /// Makes the function that performs requests of this operation, in two steps.
   ///
   /// `serve` is called once, with the server's endpoints. The function that it returns is called for
-  /// each request, with the `RegisterStream` of the connection. It returns the `Exchange` that
+  /// each request, with the `RegisterStream` of the connection. It returns the `NotedExchange` that
   /// performs the request.
-  let serve: @Sendable (Endpoints) -> @Sendable (@escaping RegisterStream) -> Exchange
+  let serve: @Sendable (Endpoints) -> @Sendable (@escaping RegisterStream) -> NotedExchange
 }
 
 extension Operation {
@@ -75,17 +76,19 @@ extension Operation {
     row(serving: { served(by: run($0)) })
   }
 
-  fileprivate func row(serving serve: @escaping @Sendable (Endpoints) -> Exchange) -> OperationRow {
-    OperationRow(name: name, effect: effect, loggedNames: loggedNames) { endpoints in
+  fileprivate func row(
+    serving serve: @escaping @Sendable (Endpoints) -> NotedExchange
+  ) -> OperationRow {
+    OperationRow(name: name, effect: effect) { endpoints in
       let exchange = serve(endpoints)
       return { _ in exchange }
     }
   }
 
   fileprivate func row(
-    streaming serve: @escaping @Sendable (Endpoints, @escaping RegisterStream) -> Exchange
+    streaming serve: @escaping @Sendable (Endpoints, @escaping RegisterStream) -> NotedExchange
   ) -> OperationRow {
-    OperationRow(name: name, effect: effect, loggedNames: loggedNames) { endpoints in
+    OperationRow(name: name, effect: effect) { endpoints in
       { serve(endpoints, $0) }
     }
   }

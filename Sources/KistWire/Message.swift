@@ -117,7 +117,9 @@ package struct Message: Sendable {
   }
 }
 
-/// A function that takes a request and returns its reply.
-///
-/// On the server it performs the operation; on the client it sends the request over a connection.
+/// A function of the client that sends a request over a connection, and returns its reply.
 package typealias Exchange = @Sendable (Message) async throws(StorageError) -> Message
+
+/// A function of the server that performs a request, and notes its operation and names.
+package typealias NotedExchange =
+  @Sendable (Message, inout RequestNotes.Note) async throws(StorageError) -> Message

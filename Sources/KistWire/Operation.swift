@@ -12,14 +12,15 @@ package struct Operation<Input, Output>: Sendable {
   let effect: OperationEffect
   /// All keys that a request may have, including `op` and `id`.
   let keys: [StaticString]
-  /// The names in a request that the audit log records.
-  let loggedNames: LoggedNames
+  /// Returns the names in a request that the audit log records; `nil` if it records none.
+  let loggedNames: (@Sendable (Input) -> RequestedNames)?
   let request: Codec<Input>
   let reply: Codec<Output>
 
   package init(
     name: String, effect: OperationEffect = .none, keys: [StaticString],
-    loggedNames: LoggedNames = .none, request: Codec<Input>, reply: Codec<Output>
+    loggedNames: (@Sendable (Input) -> RequestedNames)? = nil, request: Codec<Input>,
+    reply: Codec<Output>
   ) {
     self.name = name
     self.effect = effect
@@ -30,17 +31,29 @@ package struct Operation<Input, Output>: Sendable {
   }
 
   /// Returns the server's function: it decodes the request, calls `run`, and encodes the reply.
-  package func served(by run: @escaping Run) -> Exchange {
-    effect == .change ? reportingOutcome(handler(run)) : handler(run)
+  package func served(by run: @escaping Run) -> NotedExchange {
+    { request, note throws(StorageError) in
+      do throws(StorageError) {
+        return try encodeReply(await run(decodeRequest(request, noting: &note)))
+      } catch { throw withOutcome(error) }
+    }
   }
 
   /// Returns the client's function: it encodes the request, sends it, and decodes the reply.
   package func clientFunction(over exchange: @escaping Exchange) -> Run {
-    let call = chain(encodeRequest, exchange, decodeReply)
-    return effect == .change ? reportingOutcome(call) : call
+    { input throws(StorageError) in
+      do throws(StorageError) {
+        return try decodeReply(await exchange(encodeRequest(input)))
+      } catch { throw withOutcome(error) }
+    }
   }
 
-  private func handler(_ run: @escaping Run) -> Exchange { chain(decodeRequest, run, encodeReply) }
+  /// Returns an error of this operation; the error of a change reports an outcome.
+  ///
+  /// If the error has none, it is the outcome that the code of the error implies.
+  private func withOutcome(_ error: StorageError) -> StorageError {
+    effect == .change ? error.withOutcome(error.code.outcome) : error
+  }
 
   /// Returns the request for an input.
   package func encodeRequest(_ input: Input) throws(StorageError) -> Message {
@@ -49,15 +62,26 @@ package struct Operation<Input, Output>: Sendable {
     }
   }
 
-  @Sendable func decodeRequest(_ message: Message) throws(StorageError) -> Input {
+  /// Returns the input in a request, and adds the operation and the names to the note.
+  func decodeRequest(
+    _ message: Message, noting note: inout RequestNotes.Note
+  ) throws(StorageError) -> Input {
+    note.operation = name
     do throws(JSONError) {
       let object = try message.object()
-      try object.refuseKeys(except: keys)
-      return try request.read(object)
+      do throws(JSONError) {
+        try object.refuseKeys(except: keys)
+        let input = try request.read(object)
+        if let loggedNames { note.add(loggedNames(input)) }
+        return input
+      } catch {
+        if loggedNames != nil, let names = try? object.requestedNames() { note.add(names) }
+        throw error
+      }
     } catch { throw .badRequest(error.description) }
   }
 
-  @Sendable func encodeReply(_ output: Output) throws(StorageError) -> Message {
+  func encodeReply(_ output: Output) throws(StorageError) -> Message {
     try Message(replyTo: name) { (writer) throws(StorageError) in
       try reply.write(output, &writer)
     }
@@ -81,15 +105,6 @@ extension Operation where Input == Void {
   }
 }
 
-/// The names in an operation's requests that the audit log records.
-package enum LoggedNames: Sendable {
-  case none
-  /// The service and the account of the credential that the request names.
-  case ofCredential
-  /// The service and the account that the request searches for, if it contains them.
-  case ofQuery
-}
-
 /// The effect of an operation on kistd and its storage.
 package enum OperationEffect: Sendable {
   /// The operation changes no stored data, and neither locks nor unlocks the storage.
@@ -108,20 +123,6 @@ package enum OperationEffect: Sendable {
   /// The operation changes credentials or key slots. So its errors report whether the change was
   /// made (`outcome`).
   case change
-}
-
-/// Returns a function that makes a change, and throws only errors with an outcome.
-///
-/// If `change` throws an error without an outcome, the function adds the outcome that the code of
-/// the error implies.
-private func reportingOutcome<Input, Output>(
-  _ change: @escaping @Sendable (Input) async throws(StorageError) -> Output
-) -> @Sendable (Input) async throws(StorageError) -> Output {
-  { input throws(StorageError) in
-    do throws(StorageError) { return try await change(input) } catch {
-      throw error.withOutcome(error.code.outcome)
-    }
-  }
 }
 
 extension StorageError.Code {

@@ -53,9 +53,9 @@ struct RequestHandlers: Sendable {
   func answer(
     _ peer: Peer, _ registerStream: @escaping RegisterStream
   ) -> @Sendable (Line) async -> Line {
-    let handle: Exchange = { request throws(StorageError) in
+    let handle: NotedExchange = { request, note throws(StorageError) in
       try await perform { served throws(StorageError) in
-        try await served.dispatch(request, registerStream)(request)
+        try await served.dispatch(request, registerStream)(request, &note)
       }
     }
     return KistWire.answer(with: { _, _ in handle }, noting: audit?.notes(of: peer))

@@ -34,30 +34,21 @@ package struct RequestNotes: Sendable {
 }
 
 extension RequestNotes.Note {
-  /// Adds the operation, the program for which it was made, and the names unless one of them is too
-  /// long for a credential.
+  /// Adds the program for which the request was made.
+  mutating func add(_ program: ClaimedProgram) {
+    claim = AuditLineWriter.members(
+      of: JSONWriter.object { $0.member("onBehalfOf", object: program) })
+  }
+
+  /// Adds the names, unless one of them is too long for a credential.
   ///
   /// Thousands of notes may wait in memory, and a name in a request may be as long as a line.
-  mutating func add(_ request: Message, onBehalfOf program: ClaimedProgram?) {
-    if let program {
-      claim = AuditLineWriter.members(
-        of: JSONWriter.object { $0.member("onBehalfOf", object: program) })
-    }
-    guard let row = OperationRow.all.first(where: { $0.name == request.operation }) else { return }
-    operation = row.name
-    if row.loggedNames != .none, let names = try? request.object().names(row.loggedNames),
-      names.areShortEnough
-    {
-      self.names = names
-    }
+  mutating func add(_ names: RequestedNames) {
+    if names.areShortEnough { self.names = names }
   }
 }
 
 extension JSONObject {
-  fileprivate func names(_ names: LoggedNames) throws(JSONError) -> RequestedNames {
-    names == .ofCredential ? RequestedNames(try credentialKey()) : try requestedNames()
-  }
-
   /// Reads a service and an account, each of which may be absent.
   func requestedNames() throws(JSONError) -> RequestedNames {
     RequestedNames(service: try self["service"]?.string(), account: try self["account"]?.string())

@@ -6,15 +6,15 @@ extension Operation where Input == WithEncoding<LoadRequest>, Output == WithEnco
   static var load: Self {
     Operation(
       name: "load", keys: ["service", "account", "encoding", "allowExpired", "maxStale"],
-      loggedNames: .ofCredential, request: loadRequest, reply: loadedCredential)
+      loggedNames: { RequestedNames($0.value.key) }, request: loadRequest, reply: loadedCredential)
   }
 
   /// Returns the server's function, which encodes the secret as the client requested.
   func servedInRequestedEncoding(
     by load: @escaping @Sendable (LoadRequest) async throws(StorageError) -> Credential
-  ) -> Exchange {
-    { message throws(StorageError) in
-      let request = try decodeRequest(message)
+  ) -> NotedExchange {
+    { message, note throws(StorageError) in
+      let request = try decodeRequest(message, noting: &note)
       return try encodeReply(
         WithEncoding(value: try await load(request.value), encoding: request.encoding))
     }
@@ -64,7 +64,8 @@ extension Operation where Input == SaveRequest, Output == CredentialSummary {
         "service", "account", "secret", "secretBase64", "label", "attributes", "expiresAt",
         "ifRevision", "keep",
       ],
-      loggedNames: .ofCredential, request: saveRequest, reply: savedCredential)
+      loggedNames: { RequestedNames($0.credential.key) }, request: saveRequest,
+      reply: savedCredential)
   }
 }
 
@@ -105,7 +106,7 @@ extension Operation where Input == DeleteRequest, Output == Bool {
   static var delete: Self {
     Operation(
       name: "delete", effect: .change, keys: ["service", "account", "ifRevision"],
-      loggedNames: .ofCredential, request: deleteRequest, reply: deletedMember)
+      loggedNames: { RequestedNames($0.key) }, request: deleteRequest, reply: deletedMember)
   }
 }
 
@@ -133,16 +134,17 @@ extension Operation where Input == CredentialQuery, Output == CredentialPage {
   static var find: Self {
     Operation(
       name: "find", keys: ["service", "account", "attributes", "limit", "after"],
-      loggedNames: .ofQuery, request: credentialQuery, reply: credentialPage)
+      loggedNames: { RequestedNames(service: $0.service, account: $0.account) },
+      request: credentialQuery, reply: credentialPage)
   }
 
   /// Returns the server's function.
   ///
   /// If a page is too long for a line, the function looks up half as many credentials, until the
   /// page fits.
-  func servedWithinALine(by find: @escaping Run) -> Exchange {
-    { request throws(StorageError) in
-      var query = try decodeRequest(request)
+  func servedWithinALine(by find: @escaping Run) -> NotedExchange {
+    { request, note throws(StorageError) in
+      var query = try decodeRequest(request, noting: &note)
       while true {
         let page = try await find(query)
         let reply = try encodeReply(page)

@@ -10,14 +10,17 @@ extension Operation where Input == WatchRequest, Output == Revision? {
   /// Reports each change from now on.
   static var watch: Self {
     Operation(
-      name: "watch", keys: ["service"], loggedNames: .ofQuery, request: watchRequest,
+      name: "watch", keys: ["service"],
+      loggedNames: { RequestedNames(service: $0.service, account: nil) }, request: watchRequest,
       reply: positionMember)
   }
 
   /// Returns the server's function, which starts a stream and replies with the position.
   ///
   /// The position is the revision of the latest change in the whole storage.
-  func served(by watch: WatchCredentials, _ registerStream: @escaping RegisterStream) -> Exchange {
+  func served(by watch: WatchCredentials, _ registerStream: @escaping RegisterStream)
+    -> NotedExchange
+  {
     served { request throws(StorageError) in
       let changes = try await watch.begin(request)
       registerStream { () throws(StorageError) in

@@ -122,7 +122,8 @@ private func checkRequest<Input: Sendable, Output>(
   _ operation: Operation<Input, Output>, _ message: Message,
   _ areSame: @escaping @Sendable (Input, Input) -> Bool
 ) {
-  guard let input = try? operation.decodeRequest(message) else { return }
+  var note = RequestNotes.Note()
+  guard let input = try? operation.decodeRequest(message, noting: &note) else { return }
   let sent = Box<Message?>(nil)
   let call = Box(
     operation.clientFunction { message throws(StorageError) in
@@ -134,7 +135,8 @@ private func checkRequest<Input: Sendable, Output>(
   guard let message = sent.value else { return }
   guard
     let object = try? JSONObject(message.requestText()),
-    let again = try? operation.decodeRequest(Message(operation: operation.name, read: object))
+    let again = try? operation.decodeRequest(
+      Message(operation: operation.name, read: object), noting: &note)
   else { return demand(false, "a request that was written can be read") }
   demand(areSame(input, again), "a request is read as it was written")
 }

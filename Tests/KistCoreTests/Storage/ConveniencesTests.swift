@@ -92,34 +92,3 @@ import Testing
     try await storage.save(.sample(), if: condition)
   }
 }
-
-@Suite(.timeLimit(.minutes(5))) struct ChainTests {
-  private static func failing(at stage: Int)
-    -> @Sendable (Int) async throws(StorageError) -> [String]
-  {
-    chain(
-      { number throws(StorageError) in
-        if stage == 1 { throw .badRequest("the first") }
-        return number + 1
-      },
-      { number throws(StorageError) in
-        if stage == 2 { throw .badRequest("the second") }
-        return String(number)
-      },
-      { text throws(StorageError) in
-        if stage == 3 { throw .badRequest("the third") }
-        return [text]
-      })
-  }
-
-  @Test func `a chain hands the output of each stage to the next`() async throws {
-    #expect(try await Self.failing(at: 0)(41) == ["42"])
-  }
-
-  @Test(arguments: [(1, "the first"), (2, "the second"), (3, "the third")])
-  func `a chain ends at the first stage that fails`(stage: Int, message: String) async {
-    await #expect(throws: StorageError.badRequest(message)) {
-      try await Self.failing(at: stage)(1)
-    }
-  }
-}

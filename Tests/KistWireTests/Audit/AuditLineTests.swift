@@ -87,7 +87,7 @@ private let open = NameSeal(
     let kept = KeptNotes()
     let line =
       #"{"op":"load","service":"s","account":"a","onBehalfOf":{"program":"gh","pid":42,"unit":"a.scope"}}"#
-    _ = await answer(with: service(.inMemory()), noting: kept.notes)(Line(line))
+    _ = await answer(with: dispatch(.stub(.inMemory())), noting: kept.notes)(Line(line))
     guard case .request(var request) = record.event else { return }
     var lines = AuditLineWriter(capacity: 512, sealedBy: open)
     lines.append(kept.all[0], of: AuditLineWriter.Client(request.peer), at: record.moment)
@@ -127,7 +127,7 @@ private let open = NameSeal(
     RequestNotes.Note, reply: String
   ) {
     let kept = KeptNotes()
-    let reply = await answer(with: service(storage), noting: kept.notes)(Line(line)).text
+    let reply = await answer(with: dispatch(.stub(storage)), noting: kept.notes)(Line(line)).text
     #expect(kept.all.count == 1)
     return (kept.all[0], reply)
   }
@@ -142,6 +142,7 @@ private let open = NameSeal(
       (#"{"op":"status"}"#, "status", nil, nil, nil),
       (#"{"op":"hello"}"#, "hello", nil, nil, nil),
       (#"{"op":"load","service":"s","account":1}"#, "load", nil, nil, .badRequest),
+      (#"{"op":"load","service":"s","account":"a","color":1}"#, "load", "s", "a", .badRequest),
       (#"{"op":"steal","service":"s"}"#, "", nil, nil, .unknownOperation),
       (#"{"service":"s"}"#, "", nil, nil, .badRequest), ("x", "", nil, nil, .badRequest),
       (
@@ -162,7 +163,7 @@ private let open = NameSeal(
 
   @Test func `has nothing of the request before`() async {
     let kept = KeptNotes()
-    let answer = answer(with: service(.inMemory()), noting: kept.notes)
+    let answer = answer(with: dispatch(.stub(.inMemory())), noting: kept.notes)
     _ = await answer(Line(#"{"op":"load","service":"s","account":"a"}"#))
     _ = await answer(Line(#"{"op":"status"}"#))
     #expect(kept.all.map(\.operation) == ["load", "status"])

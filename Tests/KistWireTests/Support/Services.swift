@@ -37,7 +37,10 @@ func service(
   _ endpoints: Endpoints, registerStream: @escaping RegisterStream = { _ in }
 ) -> Exchange {
   let dispatch = dispatch(endpoints)
-  return { request throws(StorageError) in try await dispatch(request, registerStream)(request) }
+  return { request throws(StorageError) in
+    var note = RequestNotes.Note()
+    return try await dispatch(request, registerStream)(request, &note)
+  }
 }
 
 extension WatchCredentials {
@@ -54,10 +57,15 @@ extension WatchCredentials {
 }
 
 /// The server's edge before one function for all operations.
-func answer(
-  with exchange: @escaping Exchange, noting notes: RequestNotes? = nil
-) -> @Sendable (Line) async -> Line {
-  answer(with: { _, _ in exchange }, noting: notes)
+func answer(with exchange: @escaping Exchange) -> @Sendable (Line) async -> Line {
+  answer(with: { _, _ in { request, _ throws(StorageError) in try await exchange(request) } })
+}
+
+extension Endpoints {
+  /// The endpoints of an open storage that answers as the stub does.
+  static func stub(_ credentials: UserStorage) -> Endpoints {
+    Endpoints(credentials, .stub, watch: .none, hello: { () throws(StorageError) in .stub })
+  }
 }
 
 extension UserStorage {
