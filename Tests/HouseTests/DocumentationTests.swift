@@ -33,15 +33,17 @@ import Testing
   }
 
   @Test func `every named source file and test target exists`() throws {
-    let everything = try FileManager.default.subpathsOfDirectory(atPath: packageRoot.path)
-      .filter { !$0.hasPrefix(".") }
-    let names = Set(everything.map { ($0 as NSString).lastPathComponent })
+    let everything = try #require(
+      FileManager.default.enumerator(
+        at: packageRoot, includingPropertiesForKeys: nil, options: .skipsHiddenFiles))
+    let names = Set(everything.map { ($0 as! URL).lastPathComponent })
     for page in try pages() {
       let text = try String(contentsOf: page, encoding: .utf8)
       for match in text.matches(
         of: /`([\w+]+\.(?:swift|py)|Kist\w+Tests|EndToEndTests|HouseTests)`/)
       {
-        #expect(names.contains(String(match.1)), "\(page.lastPathComponent): \(match.1)")
+        let exists = names.contains(String(match.1))
+        #expect(exists, "\(page.lastPathComponent): \(match.1)")
       }
     }
   }
