@@ -27,8 +27,8 @@ LIMIT = 128
 OWN_MEMORY, MEMORY_OF_CONNECTION = 64 << 20, 5 << 20
 # The allowed latency of others during an attack, over existing connections, as a multiple of the usual latency.
 SLOWER = 2
-# One attempt may be slow because the machine is busy.
-ATTEMPTS = 3
+# One attempt may be slow because the machine is busy. Each further one takes longer.
+ATTEMPTS = 5
 # A reload waits while a key is derived from a guess, and loads wait for the reload. They do not wait for the delayed answer.
 DERIVATIONS = 3
 # The number of files that kistd may open in the attack with few files.
@@ -146,9 +146,9 @@ def attack(context, name, keeps, where="", under=()):
     kistd = Kistd(context.kistd, context.folder / name, under=under)
     with kistd.start() as connection:
         fill(connection)
-    ratios = [attempt(context, kistd, name, keeps, row)]
-    while ratios[-1][1] > SLOWER and len(ratios) < ATTEMPTS and not row.wrong:
-        ratios.append(attempt(context, kistd, name, keeps, row))
+    seconds, ratios = max(0.4, context.seconds / len(ATTACKS) / 4), []
+    while len(ratios) < ATTEMPTS and not row.wrong and (not ratios or ratios[-1][1] > SLOWER):
+        ratios.append(attempt(kistd, name, keeps, row, seconds * (len(ratios) + 1)))
     new, kept = (min(each) for each in zip(*ratios))
     memory, limit = peak(kistd), OWN_MEMORY + LIMIT * MEMORY_OF_CONNECTION
     row.note = f"requests of others take {kept:.2f} times as long, {new:.2f} over new connections; {memory >> 20} MiB; " + row.note
@@ -246,9 +246,8 @@ def fill(connection):
                 raise RuntimeError(f"a save received {reply}")
 
 
-def attempt(context, kistd, name, keeps, row):
+def attempt(kistd, name, keeps, row, seconds):
     """Returns how many times as long requests of others take, over new and over existing connections."""
-    seconds = max(0.4, context.seconds / len(ATTACKS) / 4)
     others = Others(kistd.socket)
     before = others.latencies(seconds)
     attackers = subprocess.Popen([sys.executable, ATTACKERS, name, str(kistd.socket)], stdin=subprocess.PIPE,
