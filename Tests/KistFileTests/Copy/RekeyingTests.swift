@@ -277,7 +277,8 @@ import Testing
         atPath: old.directory(directory), withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o700])
     }
-    for name in try store.names() where !name.hasSuffix(".lock") {
+    // The database first, because it is older than its log.
+    for name in try store.names().sorted() where !name.hasSuffix(".lock") {
       try FileManager.default.copyItem(
         atPath: store.directory("data/" + name), toPath: old.directory("data/" + name))
     }
