@@ -118,18 +118,19 @@ extension Terminal {
     }
     return passphrase
   }
-
 }
 
 extension Secret {
+  /// The lines without their newlines, with empty lines.
   fileprivate var lines: [Secret] {
-    var splitter = LineSplitter(limit: count + Secret.longestNewline)
-    var lines: [Secret] = []
-    withNewline.withBytes { bytes in
-      splitter.append(bytes) { event in
-        if case .line(let line) = event { lines.append(line.content.withNewline.withoutNewline) }
+    guard !isEmpty else { return [] }
+    return withoutNewline.withNewline.withBytes { bytes in
+      var (lines, start) = ([Secret](), 0)
+      for index in bytes.indices where bytes[index] == UInt8(ascii: "\n") {
+        lines.append(Secret(copying: bytes.extracting(start...index)).withoutNewline)
+        start = index + 1
       }
+      return lines
     }
-    return lines
   }
 }
