@@ -82,6 +82,18 @@ import Testing
     }
   }
 
+  @Test func `does not use a kistd with another storage than the requested one`() async throws {
+    try await withHome { home in
+      // The store is empty, so there is no record of its storage.
+      let options = "--data ~/other --key-file ~/key"
+      let inner = "kistd \(options) --storage libsecret -- echo started"
+      let end = try await command(
+        "sh", ["-c", "kistd \(options) -- sh -c '\(inner); echo $?'"], in: home)
+      #expect(end.output == "7\n", "\(end.output)")
+      #expect(end.error.contains("has the storage encrypted-file, but libsecret was requested"))
+    }
+  }
+
   @Test(arguments: [("served", "mkfifo"), ("served", "mkdir"), ("served.users", "mkfifo")])
   func `refuses at once what is not its file of the socket, and does not change it`(
     name: String, make: String

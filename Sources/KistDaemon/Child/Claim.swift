@@ -120,6 +120,17 @@ final class Guest: Sendable {
 
   deinit { close(users) }
 
+  /// Throws where that kistd has another storage than the requested one.
+  func check(_ requested: StorageKind) async throws(StorageError) {
+    let storage = try await StorageAccess.remote(socketPath: socket).status().storage
+    guard storage != requested.rawValue else { return }
+    throw StorageError(
+      .unavailable,
+      "the kistd that serves this store has the storage \(storage), but \(requested.rawValue) was requested",
+      hint: "name another store with --data, or remove the option or variable that requests "
+        + requested.rawValue)
+  }
+
   /// Throws where the passphrase does not open the storage; unlocks it if it is locked.
   ///
   /// That kistd tries one passphrase at a time, and answers `busy` to the others.
