@@ -72,7 +72,7 @@ import Testing
     #expect(
       error == """
         kist: audit.jsonl: 3 lines are missing at or before line 19
-        hint: Earlier lines are unchanged. Later lines were not checked.
+        hint: The verified lines before it are unchanged. Later lines were not checked.
 
         """)
     #expect(status == 10)

@@ -197,7 +197,7 @@ extension AuditVerdict {
 
   fileprivate func hint(for fault: Fault) -> String? {
     let sentences = [
-      verified > 0 ? "Earlier lines are unchanged." : nil,
+      verified > 0 ? "The verified lines before it are unchanged." : nil,
       fault.kind == .cut ? nil : "Later lines were not checked.",
       fault.kind == .tooLarge ? "If you lowered `--audit`, raise it to check this file." : nil,
     ].compactMap(\.self)
