@@ -20,7 +20,7 @@ extension StorageError {
       + "from before a `kistd rekey`",
     hint:
       "nothing was changed; put the right one back; or move this one to another directory, and open "
-      + "it with `kistd --data DIRECTORY`")
+      + "it with `kistd --data DIRECTORY`; or if it is a backup, use `kistd restore`")
 
   /// The paths of the store no longer lead to the files that are open.
   static func filesReplaced(_ path: String) -> StorageError {

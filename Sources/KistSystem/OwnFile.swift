@@ -44,7 +44,7 @@ extension UnfitFile {
     case .notOpened(EACCES) where fileStatus(ofLink: path).map { $0.st_uid != geteuid() } ?? false:
       "it belongs to another user: move it away, or `chown` it to the user of kistd"
     case .notOpened(EACCES): remedyForClosedDirectory(of: path) ?? chmodOfFile(path)
-    case .notOpened(EROFS): "name a place on a file system that is not read-only"
+    case .notOpened(EROFS): "make its file system writable, or name a place on another one"
     case .notOpened: chmodOfFile(path)
     case .link: "replace the link with the file itself"
     case .notRegular: "move it away, or name another file"
@@ -53,8 +53,7 @@ extension UnfitFile {
         + "mv \(shellQuoted(path)).copy \(shellQuoted(path))`"
     case .foreign: "move it away, or `chown` it to the user of kistd"
     case .foreignDirectory: "`chown` the directory to the user of kistd, or name another one"
-    case .openDirectory:
-      "`chmod 700 \(shellQuoted(directory(of: path)))`, or name another directory"
+    case .openDirectory: remedyForOpenDirectory(directory(of: path))
     }
   }
 }
@@ -63,16 +62,37 @@ private func chmodOfFile(_ path: String) -> String {
   "`chmod 600 \(shellQuoted(path))`, and check that you may enter its directory"
 }
 
-/// Returns how the user can enter the first of their own directories above a path that is closed to them.
+/// Returns how the user can enter the first directory above a path that is closed to them, if it is one of
+/// their own, or in one of their own.
 package func remedyForClosedDirectory(of path: String) -> String? {
   var path = path
   while path != "/" {
     path = directory(of: path)
     guard let status = fileStatus(of: path) else { continue }
-    guard status.st_uid == geteuid(), unsafe access(path, X_OK) != 0 else { return nil }
-    return "`chmod 700 \(shellQuoted(path))`"
+    guard unsafe access(path, X_OK) != 0 else { return nil }
+    return status.st_uid == geteuid()
+      ? "`chmod 700 \(shellQuoted(path))`" : remedyForForeignDirectory(path)
   }
   return nil
+}
+
+/// Returns how the user can fix a directory that other users may write to.
+///
+/// A directory such as /tmp, which is sticky (inode(7)), must stay open to them.
+package func remedyForOpenDirectory(_ path: String) -> String {
+  guard let status = fileStatus(of: path), status.st_uid == geteuid(), status.st_mode & S_ISVTX == 0
+  else { return "name another directory, which only you may write to" }
+  return "`chmod 700 \(shellQuoted(path))`, or name another directory"
+}
+
+/// Returns how the user can get a directory of another user in one of their own directories; otherwise `nil`.
+///
+/// Root makes such a directory if it runs kist with the HOME of the user.
+package func remedyForForeignDirectory(_ path: String) -> String? {
+  guard let status = fileStatus(of: path), status.st_uid != geteuid(),
+    fileStatus(of: directory(of: path))?.st_uid == geteuid()
+  else { return nil }
+  return "give it to your user: `sudo chown -R \"$(id -un)\" \(shellQuoted(path))`"
 }
 
 /// Returns whether this process may read and write a file according to its mode.

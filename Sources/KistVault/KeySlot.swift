@@ -205,7 +205,7 @@ package func openSlot(
   guard slots.hasPassphraseSlot else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
-      hint: "the key file opens it: give no passphrase")
+      hint: "the key file opens it: give no passphrase, or set one with `kist passphrase set`")
   }
   throw .wrongPassphrase
 }

@@ -64,6 +64,10 @@ import Testing
           + "mount -o remount,bind,ro ~/.local/share/kist",
         "kistd must be able to write it; `--data` and `--key-file` name other places"
       ),
+      (
+        "chown 61234 ~/.local; chmod 700 ~/.local",
+        "give it to your user: `sudo chown -R \"$(id -un)\" HOME/.local`"
+      ),
     ])
   func `of another user, or on a read-only mount, has the same hint in kist, probe and doctor`(
     fault: String, hint: String

@@ -18,6 +18,22 @@ import Testing
     }
   }
 
+  @Test
+  func `in a directory that others may write to has a hint that keeps shared directories open`()
+    throws
+  {
+    let directory = try #require(makeTemporaryDirectory("/tmp/kist-own-file-"))
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    for (mode, hint) in [
+      (0o777, "`chmod 700 \(directory)`, or name another directory"),
+      (0o1777, "name another directory, which only you may write to"),
+    ] as [(mode_t, String)] {
+      try #require(unsafe chmod(directory, mode) == 0)
+      #expect(throws: UnfitFile.openDirectory) { try openOwnFile(directory + "/file", O_RDONLY) }
+      #expect(UnfitFile.openDirectory.remedy(for: directory + "/file") == hint)
+    }
+  }
+
   @Test func `is opened only for reading if it is a hard link`() throws {
     let directory = try #require(makeTemporaryDirectory("/tmp/kist-own-file-"))
     defer { try? FileManager.default.removeItem(atPath: directory) }

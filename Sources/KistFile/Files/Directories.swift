@@ -25,7 +25,7 @@ func checkDirectory(_ directory: String) throws(StorageError) {
   guard status.st_mode & 0o022 == 0 else {
     throw StorageError(
       .denied, "other users may write to the directory \(directory)",
-      hint: "`chmod 700 \(shellQuoted(directory))`, or use another one")
+      hint: remedyForOpenDirectory(directory))
   }
 }
 
@@ -71,6 +71,10 @@ package func checkWritable(
     let advice =
       if !isMissing, number == EROFS {
         "make its file system writable"
+      } else if let remedy = remedyForClosedDirectory(of: directory)
+        ?? remedyForForeignDirectory(existing)
+      {
+        remedy
       } else if !isMissing {
         "`chmod 700 \(shellQuoted(directory))`"
       } else if fileStatus(of: existing)?.st_uid == geteuid() {
