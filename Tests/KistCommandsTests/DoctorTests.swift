@@ -116,6 +116,7 @@ import Testing
     (
       .olderDaemon, "note\tkistd\t0.0.1 answers at /run/user/7/kist/kist.sock, and this is kist ", 0
     ),
+    (.lockedKeyringBeside, "note\tkeyring\tit is locked, but credentials are kept elsewhere\t", 0),
     (.keyringBeside, "note\tkeyring\tit can be used, but credentials are kept elsewhere\t", 0),
     (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
@@ -246,27 +247,6 @@ import Testing
     #expect(await !examine(machine).output.contains("backup"))
   }
 
-  @Test func `does not have a directory closed that others need`() async {
-    var machine = Machine.healthy
-    machine.files["/"] = .init(owner: 0, mode: 0o755, identity: [3, 1])
-    machine.files["/tmp"] = .init(owner: 7, mode: 0o1777, identity: [3, 2])
-    for (directory, fault) in [
-      ("/", "/ belongs to another user"), ("/tmp", "other users have access to /tmp"),
-    ] {
-      machine.variables = ["KISTD_DATA": directory]
-      let (output, _) = await examine(machine)
-      #expect(output.contains("\(fault)\tuse a directory of your own with mode 700\n"), "\(output)")
-    }
-  }
-
-  @Test func `finds former keys beside a key file of a relative path`() async {
-    var machine = Machine.healthy
-    machine.variables = ["KISTD_KEY_FILE": "key"]
-    machine.files["./key.before-0a"] = .init(owner: 7, mode: 0o600, identity: [3, 1])
-    let (output, _) = await examine(machine)
-    #expect(output.contains("note\tformer key\tkey.before-0a opens copies"), "\(output)")
-  }
-
   @Test func `says nothing good of a key that does not open the storage`() async {
     var machine = Machine.healthy
     Fault.keyless.befall(&machine)
@@ -279,22 +259,5 @@ import Testing
     let (output, _) = await examine(machine)
     #expect(!output.contains("systemd"))
     #expect(!output.contains("linger"))
-  }
-
-  @Test func `asks for free space above a directory that is not there yet`() async {
-    var machine = Machine.healthy
-    machine.files["/home/u/.local/share/kist"] = nil
-    let (output, _) = await examine(machine)
-    #expect(output.contains("ok\tdisk\t1024 MiB are free for /home/u\t"))
-  }
-
-  @Test func `looks where the variables of kistd say that it keeps things`() async {
-    var machine = Machine.healthy
-    machine.variables = ["KISTD_DATA": "/srv/store", "KISTD_KEY_FILE": "/srv/keys/key"]
-    machine.files["/srv/store"] = .init(owner: 7, mode: 0o700, identity: [2, 1])
-    machine.files["/srv/keys"] = .init(owner: 7, mode: 0o755, identity: [2, 2])
-    let (output, _) = await examine(machine)
-    #expect(output.contains("note\tfiles\tother users have access to /srv/keys\t"))
-    #expect(output.contains("are free for /srv/store\t"))
   }
 }

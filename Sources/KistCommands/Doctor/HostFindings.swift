@@ -3,19 +3,44 @@ internal import KistInterop
 internal import KistSystem
 
 extension Host {
-  /// Checks the access of other users to kistd's default directories, and the free disk space.
-  func fileFindings(socket: String) -> [Finding] {
-    let data = dataDirectory
+  /// Checks the access of other users to kistd's directories, and the free disk space.
+  ///
+  /// - Parameter store: the path of the file that kistd has open; `nil` if it has none.
+  func fileFindings(socket: String, store: String?) -> [Finding] {
+    // A relative path is one from the directory of kistd.
+    let store = store.flatMap { $0.hasPrefix("/") ? $0 : nil }
+    let data = store.map(directory(of:)) ?? dataDirectory
     let key = keyFile.map(directory(of:))
     var directories: [String] = []
     for path in [directory(of: socket), data, key] {
-      if let path, file(path)?.isDirectory == true, !directories.contains(path) {
-        directories.append(path)
-      }
+      guard let path = path.flatMap(existing), !directories.contains(path) else { continue }
+      directories.append(path)
     }
     let faults = directories.compactMap(fault)
-    return (faults.isEmpty ? [privacy(of: directories)] : faults)
+    return (store.map(otherStore) ?? [])
+      + (faults.isEmpty ? [privacy(of: directories)] : faults)
       + [data.flatMap(room)].compactMap(\.self) + (keyFile.map(formerKeys) ?? [])
+  }
+
+  /// Returns a directory, or the directory of another user in the home of this user where it would be.
+  private func existing(_ path: String) -> String? {
+    if file(path)?.isDirectory == true { return path }
+    guard let home = value("HOME"), path.hasPrefix(home + "/") else { return nil }
+    var path = path
+    while path != home, file(path) == nil { path = directory(of: path) }
+    return path != home && file(path)?.owner != uid ? path : nil
+  }
+
+  /// Returns a note if kistd has another store open than the variables of this shell name.
+  private func otherStore(_ path: String) -> [Finding] {
+    guard let named = value("KISTD_DATA"), directory(of: path) != named else { return [] }
+    return [
+      .note(
+        "store", "kistd uses the store \(path), but KISTD_DATA in this shell names \(named)",
+        hint:
+          "kistd keeps the variables with which it started: to use the other store, stop kistd, and "
+          + "run `kist` in this shell")
+    ]
   }
 
   /// Returns a finding for each key that `kistd rekey` kept.
@@ -70,10 +95,12 @@ extension Host {
     let isOwnDirectory = path.split(separator: "/").last == "kist"
     let useAnother = "use a directory of your own with mode 700"
     if directory.owner != uid {
+      let isInHome = value("HOME").map { path.hasPrefix($0 + "/") } ?? false
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
-        hint: isOwnDirectory ? "move it away, or ask its owner or the administrator to" : useAnother
-      )
+        hint: isInHome
+          ? "give it to your user: `sudo chown -R \"$(id -un)\" \(shellQuoted(path))`"
+          : isOwnDirectory ? "move it away, or ask its owner or the administrator to" : useAnother)
     }
     guard directory.mode & 0o077 != 0 else { return nil }
     return .note(

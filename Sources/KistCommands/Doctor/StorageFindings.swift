@@ -116,12 +116,19 @@ private func finding(of other: StorageDiagnosis.External, isUsed: Bool) -> Findi
   case .open where isUsed: .ok(other.label, "it is open")
   case .locked where isUsed:
     .note(other.label, "it is locked", hint: "unlock it with `kist unlock`")
-  case .open, .locked:
+  case .open:
     .note(
       other.label, "it can be used, but credentials are kept elsewhere",
-      hint: "to move them, stop kistd and run `kistd migrate --to \(other.storage)`, with the same "
-        + "--data if one was given")
+      hint: "to move them, stop kistd and \(migration(to: other))")
+  case .locked:
+    .note(
+      other.label, "it is locked, but credentials are kept elsewhere",
+      hint: "to move them, unlock it, stop kistd and \(migration(to: other))")
   case .unusable(let error) where isUsed: Finding(error, about: other.label)
   case .unusable(let error): .ok(other.label, "not used: \(error.message)")
   }
+}
+
+private func migration(to other: StorageDiagnosis.External) -> String {
+  "run `kistd migrate --to \(other.storage)`, with the same --data if one was given"
 }

@@ -57,6 +57,8 @@ public struct StorageStatus: Sendable, Equatable {
 
   /// The kind of storage, for example `memory` or `encrypted-file`.
   public var storage: String
+  /// The path of the file with the credentials, as the daemon was given it; `nil` for a keyring.
+  public var path: String?
   /// The reason why this storage was chosen.
   public var reason: String?
   /// Whether the storage is locked.
@@ -89,13 +91,14 @@ public struct StorageStatus: Sendable, Equatable {
 
   /// Makes a status from its fields.
   public init(
-    storage: String, reason: String? = nil, isLocked: Bool,
+    storage: String, path: String? = nil, reason: String? = nil, isLocked: Bool,
     unlocksWith: Unlocking? = nil, reopensAtRestart: Bool, durability: Durability,
     keyProtection: String, isSessionEncrypted: Bool? = nil, keysInRAM: Bool? = nil,
     integrity: Integrity? = nil, problem: StorageError? = nil, count: Int? = nil,
     vault: SharedVaultStatus? = nil, uptime: Int? = nil
   ) {
     self.storage = storage
+    self.path = path
     self.reason = reason
     self.isLocked = isLocked
     self.unlocksWith = unlocksWith

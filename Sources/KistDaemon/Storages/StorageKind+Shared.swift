@@ -128,7 +128,8 @@ extension SharedVault {
       let copied = try await copy.access.status()
       let known = self.status()
       return StorageStatus(
-        storage: StorageKind.shared.rawValue, isLocked: false, reopensAtRestart: true,
+        storage: StorageKind.shared.rawValue, path: copied.path, isLocked: false,
+        reopensAtRestart: true,
         durability: .quorum,
         keyProtection:
           "the key file of this machine, \(keyFile): a program that reads it and the copy of the "

@@ -41,7 +41,7 @@ final class Connections: Sendable {
     var isLogNamed = false
   }
 
-  private let path: String
+  let path: String
   private let state: Mutex<State>
   /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)

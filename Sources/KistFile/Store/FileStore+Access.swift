@@ -27,7 +27,7 @@ extension FileStore {
     let file = unlockingFile(slots)
     let opens = opensByItself(slots, file)
     var status = StorageStatus(
-      storage: "encrypted-file", isLocked: session == nil,
+      storage: "encrypted-file", path: connections.path, isLocked: session == nil,
       unlocksWith: unlocking(slots, file, opensByItself: opens),
       reopensAtRestart: opens, durability: .disk,
       keyProtection: keyProtection(slots, opens ? file : nil), keysInRAM: session?.keys.areInRAM,
@@ -38,7 +38,8 @@ extension FileStore {
 
   private func unreadable(isLocked: Bool, because problem: StorageError) -> StorageStatus {
     StorageStatus(
-      storage: "encrypted-file", isLocked: isLocked, reopensAtRestart: false, durability: .disk,
+      storage: "encrypted-file", path: connections.path, isLocked: isLocked,
+      reopensAtRestart: false, durability: .disk,
       keyProtection: "unknown, because the encrypted file cannot be read", problem: problem)
   }
 

@@ -12,7 +12,8 @@ extension StorageStatus: JSONMembers {
 
   init(_ object: JSONObject) throws(JSONError) {
     self.init(
-      storage: try object.required("storage").string(), reason: try object["reason"]?.string(),
+      storage: try object.required("storage").string(), path: try object["path"]?.string(),
+      reason: try object["reason"]?.string(),
       isLocked: try object.required("locked").bool(),
       unlocksWith: (try object["unlocksWith"]?.string()).map(Unlocking.init),
       reopensAtRestart: try object.required("reopensAtRestart").bool(),
@@ -34,6 +35,7 @@ extension StorageStatus: JSONMembers {
   /// Writes the members of `status` in a reply.
   package func write(to writer: inout JSONWriter) {
     writer.member("storage", storage)
+    writer.member("path", path)
     writer.member("reason", reason)
     writer.member("locked", isLocked)
     writer.member("unlocksWith", unlocksWith?.rawValue)

@@ -144,7 +144,8 @@ enum Fault: CaseIterable {
   case locked, keyless, damaged, replacedFile, swappable, closesAtRestart, refusedAtRestart,
     keyGone, notOpened,
     olderDaemon
-  case keyringBeside, noKeyring, lockedKeyring, plainSession, oldCopy, incompleteCopy
+  case keyringBeside, lockedKeyringBeside
+  case noKeyring, lockedKeyring, plainSession, oldCopy, incompleteCopy
   case noDaemonProgram, readableProgram, readableOwnProgram, otherKist, otherHelper, noHelper,
     noDockerHelper,
     openDirectory, othersDirectory
@@ -190,6 +191,7 @@ enum Fault: CaseIterable {
     case .closesAtRestart: machine.setStatus { $0.reopensAtRestart = false }
     case .olderDaemon:
       machine.hello = .success(Hello(version: "0.0.1", durability: .disk))
+    case .lockedKeyringBeside: machine.diagnosis.external[0].probe = .locked
     case .keyringBeside: machine.diagnosis.external[0].probe = .open(hasCredentials: false)
     case .noKeyring: machine.setStatus { $0.storage = "libsecret" }
     case .lockedKeyring:

@@ -71,7 +71,7 @@ extension Checkup {
       + (otherBus == nil ? [] : [.otherBus])
       + host.secretServiceFindings(otherBus == nil ? diagnosis?.provider : host.keyringProvider())
       + host.serviceFindings()
-      + host.fileFindings(socket: socket)
+      + host.fileFindings(socket: socket, store: (try? status.get())?.path)
       + (diagnosis?.isLockedAtStart == true ? [] : host.backupFindings(try? status.get()))
       + host.programFindings() + host.plaintextFindings()
   }

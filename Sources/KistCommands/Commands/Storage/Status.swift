@@ -20,7 +20,7 @@ struct Status: RequiresStorageAccess {
     let status = try await access.status()
     if common.json { return try terminal.writeJSON(status.json()) }
     let members: [(name: String, value: String?)] = [
-      ("storage", status.storage), ("reason", status.reason),
+      ("storage", status.storage), ("path", status.path), ("reason", status.reason),
       ("locked", "\(status.isLocked)"), ("unlocksWith", status.unlocksWith?.rawValue),
       ("reopensAtRestart", "\(status.reopensAtRestart)"),
       ("durability", status.durability.rawValue), ("keyProtection", status.keyProtection),
