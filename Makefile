@@ -50,7 +50,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-simulation test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-secret-service lint format clean
+.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-simulation test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-shared bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -92,13 +92,13 @@ etcd-protocol: ## Generate the Swift code for the calls of etcd
 	@scripts/install-packages protobuf-compiler
 	SWIFT=$(SWIFT) scripts/etcd-protocol
 
-test-cluster: release-etcd ## Test kist-etcd with the etcd of Debian 12 and 13, with faults, and its unit, as root
+test-cluster: release-etcd build ## Test kist-etcd, and vaults behind it, with the etcd of Debian 12 and 13, with faults, as root
 	@scripts/install-packages debian-archive-keyring debootstrap gcc iproute2 iptables libc6-dev openssl strace \
 	  systemd-container util-linux
 	@set -e; KIST_DEBIAN_12=$$(scripts/systemd-tree bookworm); KIST_DEBIAN_13=$$(scripts/systemd-tree trixie); \
 	KIST_ETCD_34=$$(scripts/etcd-programs bookworm); KIST_ETCD_35=$$(scripts/etcd-programs trixie); \
 	export KIST_DEBIAN_12 KIST_DEBIAN_13 KIST_ETCD_34 KIST_ETCD_35; \
-	CI=1 KIST_ETCD=$(CURDIR)/$(BIN)/kist-etcd /usr/bin/python3 -B -m unittest discover -v -s Tests/Cluster
+	SWIFT=$(SWIFT) CI=1 KIST_ETCD=$(CURDIR)/$(BIN)/kist-etcd /usr/bin/python3 -B -m unittest discover -v -s Tests/Cluster
 
 test: deps build ## Run the tests that take less than five minutes
 	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
@@ -230,6 +230,11 @@ bench-etcd: release-etcd ## Compare a commit of kist-etcd with a put of etcd, an
 	@scripts/install-packages debian-archive-keyring openssl
 	@set -e; KIST_ETCD_34=$$(scripts/etcd-programs bookworm); KIST_ETCD_35=$$(scripts/etcd-programs trixie); \
 	export KIST_ETCD_34 KIST_ETCD_35; /usr/bin/python3 -B Benchmarks/etcd --check $(BIN)/kist-etcd
+
+bench-shared: release release-etcd ## Compare shared vaults with the encrypted file and with etcd, with 100,000 credentials and 100 machines
+	@scripts/install-packages debian-archive-keyring gcc libc6-dev libglib2.0-dev libsecret-1-dev libsqlite3-dev libsystemd-dev openssl
+	@set -e; KIST_ETCD_34=$$(scripts/etcd-programs bookworm); KIST_ETCD_35=$$(scripts/etcd-programs trixie); \
+	export KIST_ETCD_34 KIST_ETCD_35; /usr/bin/python3 -B Benchmarks/shared --check
 
 bench-guard: release ## Measure the cost of a load and a save, and compare it with the baseline
 	@scripts/install-packages binutils python3 strace valgrind

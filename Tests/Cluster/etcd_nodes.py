@@ -1,11 +1,13 @@
 """Nodes of etcd on loopback with mutual TLS, and kist-etcd in front of them, for tests."""
 
 import base64
+import http.client
 import json
 import os
 import shutil
 import signal
 import socket
+import ssl
 import subprocess
 import time
 import unittest
@@ -134,6 +136,38 @@ class Nodes:
             if process and process.poll() is None:
                 process.kill()
                 process.wait(timeout=30)
+
+
+class Gateway:
+    """The HTTP interface of a node on loopback, to write and to watch without kist."""
+
+    # A row of a small credential.
+    RECORD = 512
+
+    def __init__(self, nodes, index=0):
+        context = ssl.create_default_context(cafile=f"{nodes.certificates}/ca.crt")
+        context.load_cert_chain(f"{nodes.certificates}/client.crt", f"{nodes.certificates}/client.key")
+        self.connection = http.client.HTTPSConnection("127.0.0.1", nodes.ports[index][0], context=context, timeout=30)
+
+    @staticmethod
+    def key(number):
+        return encoded(b"bare/%d" % (number % 100))
+
+    def request(self, path, **body):
+        self.connection.request("POST", path, json.dumps(body))
+        reply = self.connection.getresponse()
+        assert reply.status == 200, reply.status
+        return reply
+
+    def put(self, number):
+        self.request("/v3/kv/put", key=self.key(number), value=encoded(os.urandom(self.RECORD))).read()
+
+    def watch(self, number):
+        """Watches a key; returns the socket that receives its changes."""
+        reply = self.request("/v3/watch", create_request={"key": self.key(number)})
+        assert json.loads(reply.readline())["result"]["created"]
+        # The reply holds the connection.
+        return self.connection.sock, reply
 
 
 class Connection:

@@ -23,11 +23,14 @@ import Testing
     }
   }
 
-  /// Runs kistd with a new vault.
+  /// Runs kistd with a new vault, in the cluster that the program KIST_ADAPTER serves, or in memory.
   private func withVault(
     _ variables: [String: String] = [:], _ body: (Daemon) async throws -> Void
   ) async throws {
-    let cluster = try SharedCluster()
+    let cluster =
+      if let adapter = ProcessInfo.processInfo.environment["KIST_ADAPTER"] {
+        try await SharedCluster(servedBy: adapter)
+      } else { try SharedCluster() }
     try await withHome { home in
       var home = home
       home.variables = variables

@@ -6,7 +6,7 @@ import Logging
 import Subprocess
 import Testing
 
-/// A cluster in memory, which an adapter in this process serves at a socket.
+/// A cluster that an adapter serves at a socket: in memory, by this process, or by another program.
 final class SharedCluster: Sendable {
   let engine: MemoryEngine
   private let directory: String
@@ -29,6 +29,27 @@ final class SharedCluster: Sendable {
       try await engine.cluster.serve(
         listeningOn: descriptor, as: "adapter",
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    }
+  }
+
+  /// Serves a new vault of a real cluster by a program that takes the options of kist-etcd, such as
+  /// kist-etcd itself; `engine` is not used.
+  init(servedBy program: String) async throws {
+    engine = MemoryEngine()
+    let directory = "/tmp/kist-cluster-\(UUID().uuidString.prefix(8))"
+    self.directory = directory
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    let socket = directory + "/cluster.sock"
+    let vault = UUID().uuidString.replacing("-", with: "").lowercased()
+    serving = Task {
+      _ = try await run(
+        .name("env"), arguments: [program, "--vault", vault, "--socket", socket],
+        output: .discarded, error: .discarded)
+    }
+    for _ in 0..<2000 where !FileManager.default.fileExists(atPath: socket) {
+      try await Task.sleep(for: .milliseconds(5))
     }
   }
 
