@@ -43,6 +43,8 @@ extension UnfitFile {
       "restart kistd: it cannot open a directory that was replaced or mounted after its start"
     case .notOpened(EACCES) where fileStatus(ofLink: path).map { $0.st_uid != geteuid() } ?? false:
       "it belongs to another user: move it away, or `chown` it to the user of kistd"
+    case .notOpened(EACCES) where fileStatus(ofLink: path) == nil && errno == ENOENT:
+      remedyForUnwritable(directory(of: path))
     case .notOpened(EACCES): remedyForClosedDirectory(of: path) ?? chmodOfFile(path)
     case .notOpened(EROFS): "make its file system writable, or name a place on another one"
     case .notOpened: chmodOfFile(path)
@@ -74,6 +76,13 @@ package func remedyForClosedDirectory(of path: String) -> String? {
       ? "`chmod 700 \(shellQuoted(path))`" : remedyForForeignDirectory(path)
   }
   return nil
+}
+
+/// Returns how the user can make files in a directory that does not let them.
+private func remedyForUnwritable(_ path: String) -> String {
+  fileStatus(of: path).map { $0.st_uid == geteuid() } ?? true
+    ? "`chmod 700 \(shellQuoted(path))`"
+    : "the directory belongs to another user: `chown` it to the user of kistd, or use another one"
 }
 
 /// Returns how the user can fix a directory that other users may write to.

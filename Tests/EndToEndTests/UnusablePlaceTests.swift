@@ -65,6 +65,11 @@ import Testing
         "kistd must be able to write it; `--data` and `--key-file` name other places"
       ),
       (
+        "rm ~/.local/share/kist/credentials.db.lock; chown 61234 ~/.local/share/kist; "
+          + "chmod 755 ~/.local/share/kist",
+        "`chown` it to the user of kistd, or use another one"
+      ),
+      (
         "chown 61234 ~/.local; chmod 700 ~/.local",
         "give it to your user: `sudo chown -R \"$(id -un)\" HOME/.local`"
       ),
