@@ -11,7 +11,7 @@ extension StorageError {
     .unavailable, "the encrypted file with your credentials is missing",
     hint:
       "bring it back, from a backup with `kistd restore`, or with the disk that it is on; "
-      + "`man kist-troubleshooting` shows how to start with an empty one")
+      + "`man kist-troubleshooting` (troubleshooting.md) shows how to start with an empty one")
 
   /// Another store is in the place of the one that contained the credentials.
   package static let anotherStore = StorageError(

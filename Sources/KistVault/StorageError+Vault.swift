@@ -8,7 +8,7 @@ extension StorageError {
       .corrupt, message,
       hint:
         "nothing was overwritten; `kistd fsck`, with the same --data if one was given, shows the damage; restore the store from a backup; "
-        + "`man kist-troubleshooting` shows how to start with an empty store")
+        + "`man kist-troubleshooting` (troubleshooting.md) shows how to start with an empty store")
   }
 
   /// A key slot is damaged.

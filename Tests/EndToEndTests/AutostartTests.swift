@@ -206,7 +206,9 @@ import Testing
       let refused = try await command("sh", ["-c", "\(move) && kist list"], in: home)
       #expect(refused.status == .exited(7))
       #expect(refused.error.contains("the encrypted file with your credentials is missing\n"))
-      #expect(refused.error.contains("`man kist-troubleshooting` shows how to start with an empty"))
+      #expect(
+        refused.error.contains("`man kist-troubleshooting` (troubleshooting.md) shows how to start")
+      )
       let line =
         "mv ~/.local/state/kist/storage ~/former-kist && printf pw | kist save s && kist list"
       let end = try await command("sh", ["-c", line], in: home)

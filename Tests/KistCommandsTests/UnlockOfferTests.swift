@@ -26,6 +26,12 @@ import Testing
     #expect(world.passphrases == [Secret(utf8: "correct horse")])
   }
 
+  @Test func `stays locked without a question if its key file does not open it`() async {
+    let world = World(unlocksWith: .keyFile, reopensAtRestart: false)
+    #expect(await world.run(["list"], typing: []) == 5)
+    #expect(world.questions.isEmpty && world.passphrases.isEmpty)
+  }
+
   @Test func `stays locked without a terminal of this session, as in su --command`() async {
     let recorder = Recorder()
     var terminal = recorder.terminal(isTerminal: true)
@@ -170,10 +176,11 @@ private final class World: Sendable {
 
   /// - Parameter locksAtSave: how many were saved when it is locked once more.
   init(
-    unlocksWith way: StorageStatus.Unlocking, staysLocked: Bool = false, locksAtSave: Int? = nil
+    unlocksWith way: StorageStatus.Unlocking, reopensAtRestart: Bool = true,
+    staysLocked: Bool = false, locksAtSave: Int? = nil
   ) {
     status = StorageStatus(
-      storage: "memory", isLocked: true, unlocksWith: way, reopensAtRestart: false,
+      storage: "memory", isLocked: true, unlocksWith: way, reopensAtRestart: reopensAtRestart,
       durability: .disk,
       keyProtection: "nothing")
     self.staysLocked = staysLocked

@@ -94,12 +94,16 @@ extension StorageAccess {
   ///
   /// The user types the passphrase. If the storage has a key file, or its provider has its own
   /// prompt, the user only confirms. The question begins with the reason why the storage is locked.
+  /// There is no question if kistd cannot open the storage with its key file.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {
     let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
     var passphrase: Secret?
-    let way = try await status().unlocksWith
+    let status = try await status()
+    let way = status.unlocksWith
+    // The key file is missing, or opens another store.
+    if way == .keyFile, !status.reopensAtRestart { return false }
     if way == .passphrase {
       passphrase = try terminal.askHidden("\(reason). Passphrase of the encrypted file: ")
       if passphrase?.isEmpty == true { return false }
