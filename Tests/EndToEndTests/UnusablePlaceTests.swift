@@ -65,11 +65,6 @@ import Testing
         "kistd must be able to write it; `--data` and `--key-file` name other places"
       ),
       (
-        "rm ~/.local/share/kist/credentials.db.lock; chown 61234 ~/.local/share/kist; "
-          + "chmod 755 ~/.local/share/kist",
-        "`chown` it to the user of kistd, or use another one"
-      ),
-      (
         "chown 61234 ~/.local; chmod 700 ~/.local",
         "give it to your user: `sudo chown -R \"$(id -un)\" HOME/.local`"
       ),
@@ -138,6 +133,24 @@ import Testing
       let fault = "XDG_RUNTIME_DIR names \(home.path)/foreign, which belongs to another user"
       #expect(parts.count == 6, "\(end.output)\(end.error)")
       #expect(parts.allSatisfy { $0.contains(fault) && $0.contains("`unset XDG_RUNTIME_DIR`") })
+    }
+  }
+
+  @Test(.needsRoot("to be another user"))
+  func `in a directory of root has the same hint in kistd, probe and fsck`() async throws {
+    try await withHome { home in
+      let script = """
+        options="--data $HOME/store --key-file $HOME/key"
+        printf s | kistd $options -- kist save a; unset XDG_RUNTIME_DIR
+        rm ~/store/*.lock; chown -R 61234 ~; chown 0 ~/store; chmod 755 ~/store
+        for words in "kistd" "kistd probe" "kistd fsck"; do
+          setpriv --reuid=61234 --clear-groups $words $options 2>&1; echo "status $?"
+        done
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let parts = end.output.split(separator: "status 6\n")
+      let hint = "`chown` it to the user of kistd, or use another one"
+      #expect(parts.count == 3 && parts.allSatisfy { $0.contains(hint) }, "\(end.output)")
     }
   }
 

@@ -61,7 +61,7 @@ struct Backup: RequiresBackups {
       writer.member("count", backup.count)
     }
     try terminal.reportSuccess(
-      "backed up \(counted(backup.count)); to restore the backup into a new store: `kistd restore FILE`",
+      "backed up \(counted(backup.count)); to make a store of the backup: `kistd restore FILE`",
       or: json, asJSON: common.json)
   }
 }
