@@ -101,7 +101,12 @@ package func remedyForForeignDirectory(_ path: String) -> String? {
   guard let status = fileStatus(of: path), status.st_uid != geteuid(),
     fileStatus(of: directory(of: path))?.st_uid == geteuid()
   else { return nil }
-  return "give it to your user: `sudo chown -R \"$(id -un)\" \(shellQuoted(path))`"
+  return remedyOfTakingOver(path)
+}
+
+/// Returns how the user can get a directory of another user.
+package func remedyOfTakingOver(_ path: String) -> String {
+  "give it to your user: `sudo chown -R \"$(id -un)\" \(shellQuoted(path))`"
 }
 
 /// Returns whether this process may read and write a file according to its mode.

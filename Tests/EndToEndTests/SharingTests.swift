@@ -84,7 +84,7 @@ import Testing
 
   @Test func `does not use a kistd with another storage than the requested one`() async throws {
     try await withHome { home in
-      // The store is empty, so there is no record of its storage.
+      // kistd records the storage at the first save, and this store is empty.
       let options = "--data ~/other --key-file ~/key"
       let inner = "kistd \(options) --storage libsecret -- echo started"
       let end = try await command(

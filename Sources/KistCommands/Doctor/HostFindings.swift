@@ -99,7 +99,7 @@ extension Host {
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
         hint: isInHome
-          ? "give it to your user: `sudo chown -R \"$(id -un)\" \(shellQuoted(path))`"
+          ? remedyOfTakingOver(path)
           : isOwnDirectory ? "move it away, or ask its owner or the administrator to" : useAnother)
     }
     guard directory.mode & 0o077 != 0 else { return nil }

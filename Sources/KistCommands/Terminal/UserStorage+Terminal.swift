@@ -94,7 +94,7 @@ extension StorageAccess {
   ///
   /// The user types the passphrase. If the storage has a key file, or its provider has its own
   /// prompt, the user only confirms. The question begins with the reason why the storage is locked.
-  /// There is no question if kistd cannot open the storage with its key file.
+  /// It asks nothing if kistd cannot open the storage with its key file.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {
