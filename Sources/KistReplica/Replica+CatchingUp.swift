@@ -13,10 +13,13 @@ extension Replica {
   /// The caller has the turn. Throws `unavailable` if the cluster cannot be reached, and `corrupt` if
   /// an answer fails verification. The copy then stays as it is.
   ///
+  /// - Parameter own: a commit of this machine. If it made the head, nothing else must be read.
   /// - Parameter see: is called with each new head, as soon as it is verified. A later error does not
   ///   change that the head is in the history.
-  func catchUp(_ see: (VerifiedHead) -> Void = { _ in }) async throws(StorageError) {
-    do throws(StorageError) { try await readChanges(see) } catch {
+  func catchUp(
+    after own: Commit? = nil, _ see: (VerifiedHead) -> Void = { _ in }
+  ) async throws(StorageError) {
+    do throws(StorageError) { try await readChanges(after: own, see) } catch {
       state.withLock { ($0.confirmedAt, $0.problem) = (nil, error) }
       // A machine that was removed learns it from the roster of the next generation.
       if error == .newGeneration || error == .notMember { options.whenGenerationBegins() }
@@ -24,12 +27,48 @@ extension Replica {
     }
   }
 
-  private func readChanges(_ see: (VerifiedHead) -> Void) async throws(StorageError) {
+  /// Applies a commit that the cluster reported; returns `false` if the caller must read the head.
+  ///
+  /// The caller has the turn. It does not confirm the head, because a report may be late.
+  func apply(_ writes: CommittedWrites) async throws(StorageError) -> Bool {
+    let known = try known()
+    if let position = state.withLock(\.position), writes.position <= position { return true }
+    let head = writes.puts[.head(generation: known.keys.generation)]
+    return try await apply(writes, after: known, head: head, since: nil) { _ in }
+  }
+
+  /// Applies the writes of a commit, if they follow the known head; returns whether they do.
+  private func apply(
+    _ writes: CommittedWrites, after known: KnownVault, head: [UInt8]?, since start: Moment?,
+    _ see: (VerifiedHead) -> Void
+  ) async throws(StorageError) -> Bool {
+    let copied = try copy.state()
+    guard let head, copied == known.state else { return false }
+    var chain = HeadChain(after: known, copy: copied)
+    do throws(StorageError) { try chain.addHead(head) } catch { return false }
+    see(chain.last.head)
+    var rows: [RecordID: [UInt8]] = [:]
+    for case (.row(_, let key), let bytes) in writes.puts { rows[key] = bytes }
+    try await store(
+      chain, [chain.last.head], after: known.head, rows, at: writes.position, since: start)
+    return true
+  }
+
+  private func readChanges(
+    after own: Commit?, _ see: (VerifiedHead) -> Void
+  ) async throws(StorageError) {
     let known = try known()
     let start = options.moment()
     let reading = try await cluster.head(known.keys.generation)
     if reading.head == known.headRecord, try copy.state() == known.state {
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
+    }
+    if let own, own.puts[.head(generation: known.keys.generation)] == reading.head {
+      let writes = CommittedWrites(
+        position: reading.position, puts: own.puts, deletes: own.deletes)
+      let isApplied = try await apply(
+        writes, after: known, head: reading.head, since: start, see)
+      if isApplied { return }
     }
     var chain = HeadChain(after: known, copy: try? copy.state())
     try await cluster.extend(&chain, to: reading.head, for: options.machine, see)
@@ -43,7 +82,8 @@ extension Replica {
     for attempt in 1... {
       do throws(StorageError) {
         let rows = try await cluster.rows(savedBy: heads, known.keys.generation)
-        return try await store(chain, heads, after: base, rows, at: reading, since: start)
+        return try await store(
+          chain, heads, after: base, rows, at: reading.position, since: start)
       } catch {
         // A row may be of a later change than the log that was read before it.
         let before = chain.last.headRecord
@@ -59,7 +99,7 @@ extension Replica {
   /// Verifies the rows of some heads, and applies them to the copy.
   private func store(
     _ chain: HeadChain, _ heads: [VerifiedHead], after base: VerifiedHead,
-    _ records: [RecordID: [UInt8]], at reading: HeadReading, since start: Moment
+    _ records: [RecordID: [UInt8]], at position: ClusterPosition, since start: Moment?
   ) async throws(StorageError) {
     let (keys, last) = (chain.start.keys, chain.last)
     let services = state.withLock(\.services)
@@ -79,8 +119,7 @@ extension Replica {
       try await copy.apply(
         keys.copyChange(storing: rows, services: services, state: last.state))
     }
-    advance(
-      to: last, confirmedAt: start, reading.position, storing: rows, events: events)
+    advance(to: last, confirmedAt: start, position, storing: rows, events: events)
   }
 
   /// Returns the last change of each credential, in the order of the changes.
@@ -160,7 +199,7 @@ extension Cluster {
       switch head.change {
       case .save(let key, let digest): saved[key] = digest
       case .delete(let key): saved[key] = nil
-      case .begin, .nothing, .roster, .generation: break
+      case .begin, .nothing, .roster, .generation, .pause: break
       }
     }
     let keys = saved.keys.sorted()

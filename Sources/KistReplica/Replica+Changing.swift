@@ -56,13 +56,15 @@ extension Replica {
   ) async throws(StorageError) -> Answer {
     let end = options.elapsed() + options.deadline
     return try await turn.take { () throws(StorageError) in
-      guard options.elapsed() < end else { throw .waitedTooLong }
+      let began = options.elapsed()
+      guard began < end else { throw .waitedTooLong }
       var isConfirmed = false
       if !trustsAbsence {
         try await confirm()
         isConfirmed = true
       }
       for attempt in 0... {
+        try await waitForGeneration(until: min(end, began + options.waitsForGeneration))
         let planned: Planned<Answer>
         do throws(StorageError) {
           let known = try known()
@@ -88,6 +90,14 @@ extension Replica {
         await options.backOff(before: attempt)
       }
       throw .othersWereFaster
+    }
+  }
+
+  /// Waits while the head asks for a pause, so that the admin's next commit is not too late.
+  private func waitForGeneration(until end: Duration) async throws(StorageError) {
+    while try known().head.head.change == .pause, options.elapsed() < end {
+      await options.sleep(.milliseconds(20))
+      try await confirm()
     }
   }
 
@@ -123,7 +133,8 @@ extension Replica {
     do throws(StorageError) {
       if case .committed = try await cluster.commit(commit) { claimsSuccess = true }
     } catch { refusal = error }
-    switch await fate(of: operation, after: known, until: end) {
+    let own = claimsSuccess ? commit : nil
+    switch await fate(of: operation, in: own, after: known, until: end) {
     case .made: return true
     case .lost(let problem):
       if claimsSuccess { throw .liedAboutCommit }
@@ -165,7 +176,7 @@ extension Replica {
     switch change {
     case .save(let key, _): commit.puts[.row(generation: generation, key: key)] = row
     case .delete(let key): commit.deletes = [.row(generation: generation, key: key)]
-    case .begin, .nothing, .roster, .generation: break
+    case .begin, .nothing, .roster, .generation, .pause: break
     }
     try commit.check()
     return (commit, operation)
@@ -176,8 +187,10 @@ extension Replica {
   /// The verified log decides. While the head is still the one before, the commit may yet be made. So
   /// this takes its number with a change that does nothing: whichever is made settles the other. It
   /// also waits until the copy has the change, but no longer than the deadline.
+  ///
+  /// - Parameter commit: the commit, if the cluster says that it was made.
   private func fate(
-    of operation: RecordID, after known: KnownVault, until end: Duration
+    of operation: RecordID, in commit: Commit?, after known: KnownVault, until end: Duration
   ) async -> Fate {
     let sequence = known.state.sequence + 1
     var isMade: Bool?
@@ -185,7 +198,7 @@ extension Replica {
     for attempt in 0... {
       var problem: StorageError?
       do throws(StorageError) {
-        try await catchUp { head in
+        try await catchUp(after: commit) { head in
           if head.head.sequence == sequence { isMade = head.head.operation == operation }
         }
       } catch { problem = error }
@@ -198,7 +211,7 @@ extension Replica {
       if problem == nil {
         hasTried = true
         // A machine that is not a writer any longer can only wait.
-        if let (nothing, _) = try? commit(.nothing, known.state, nil, after: known) {
+        if let (nothing, _) = try? self.commit(.nothing, known.state, nil, after: known) {
           _ = try? await cluster.commit(nothing)
         }
       }

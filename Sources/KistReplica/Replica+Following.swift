@@ -38,14 +38,21 @@ extension Replica {
         let changes = try await cluster.changes(
           ChangesRequest(generation: generation, after: position))
         for try await event in changes {
-          if event == .compacted { break }
-          try await refresh()
+          guard case .commit(let writes) = event else { break }
+          try await learn(writes)
           failures = 0
         }
       } catch {}
       // The status has the reason of a failure.
       if isFollowing { await options.backOff(before: failures) }
       failures += 1
+    }
+  }
+
+  /// Applies a reported commit; reads the changes instead if it does not follow the copy.
+  private func learn(_ writes: CommittedWrites) async throws(StorageError) {
+    try await turn.take { () throws(StorageError) in
+      if (try? await apply(writes)) != true { try await catchUp() }
     }
   }
 }

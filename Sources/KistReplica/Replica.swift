@@ -14,7 +14,7 @@ final class Replica: Sendable {
     var confirmedAt: Duration?
     /// When the last successful confirmation of the head began.
     var asOf: Timestamp
-    /// The position of the cluster at the last confirmation.
+    /// The position of the cluster up to which the copy has all changes.
     var position: ClusterPosition?
     /// The number of the last change in the note.
     var noted: UInt64
@@ -121,15 +121,19 @@ final class Replica: Sendable {
   }
 
   /// Remembers a verified state that the copy has, and reports the changes to watchers.
+  ///
+  /// - Parameter start: when a read of this head began; `nil` if the head was not read.
   func advance(
-    to known: KnownVault, confirmedAt start: Moment, _ position: ClusterPosition,
+    to known: KnownVault, confirmedAt start: Moment?, _ position: ClusterPosition,
     storing rows: [RecordID: SealedRow?], events: [CredentialChange]
   ) {
     let isDue = state.withLock { state in
       let hasNewRoster = known.roster.digest != state.known.roster.digest
       state.known = known
-      (state.confirmedAt, state.asOf) = (start.elapsed, start.time)
-      (state.position, state.problem) = (position, nil)
+      if let start {
+        (state.confirmedAt, state.asOf, state.problem) = (start.elapsed, start.time, nil)
+      }
+      state.position = position
       for (key, row) in rows { state.services[key] = row?.identity.tag.service }
       return hasNewRoster || known.head.head.sequence >= state.noted + Self.changesPerNote
     }

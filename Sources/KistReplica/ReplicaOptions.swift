@@ -11,6 +11,8 @@ package struct ReplicaOptions: Sendable {
   package var machine: MachineIdentity
   /// The time limit of a change; after it, a lost answer is not settled any longer.
   package var deadline: Duration = .seconds(10)
+  /// How long a change waits for a new generation after an admin asked for it.
+  package var waitsForGeneration: Duration = .milliseconds(500)
   /// How long after a confirmation of the head a credential that is not in the copy counts as absent.
   package var trustsAbsenceFor: Duration = .seconds(5)
   /// The time between two confirmations of the head while the replica follows the cluster.

@@ -28,6 +28,10 @@ extension VaultAdmin {
       var next = try await claim(after: known)
       known = try await writeAll(after: known, to: &next)
       for attempt in 0..<mostAttempts {
+        // Most changes first, so that the writers need not wait for them.
+        known = try await writeChanges(after: known, to: &next)
+        try await askForPause(after: known)
+        known = try await writeChanges(after: known, to: &next)
         // The cluster may have confirmed rows that it did not store.
         guard try await cluster.head(next.keys.generation).head == next.marker else {
           throw .lostRows
@@ -40,7 +44,6 @@ extension VaultAdmin {
           return next.credentials
         }
         await options.backOff(before: attempt)
-        known = try await writeChanges(after: known, to: &next)
       }
     } catch { throw error.outcome == nil ? error.unchanged : error }
     throw .othersChange
@@ -107,6 +110,31 @@ extension VaultAdmin {
       }
     }
     throw .othersChange
+  }
+
+  /// Asks the other machines to wait with their changes, so that this one can read and write the last ones.
+  ///
+  /// It may fail: then the next attempt to begin the generation asks again.
+  private func askForPause(after known: KnownVault) async throws(StorageError) {
+    var known = known
+    for _ in 0..<mostAttempts {
+      known = try await changes(after: known).last
+      var head = known.head.head
+      head.sequence += 1
+      (head.before, head.change) = (known.head.digest, .pause)
+      (head.time, head.operation) = (options.now(), newID())
+      let record = known.keys.encode(
+        head, signedBy: options.machine, nonce: options.random(24))
+      _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
+      let generation = known.keys.generation
+      let commit = Commit(
+        expected: .init(generation: generation, bytes: known.headRecord),
+        puts: [
+          .head(generation: generation): record,
+          .logEntry(generation: generation, sequence: head.sequence): record,
+        ])
+      if case .committed? = try? await cluster.commit(commit) { return }
+    }
   }
 
   /// Seals and writes rows, by their key tags under the old key, and deletes those that are gone.

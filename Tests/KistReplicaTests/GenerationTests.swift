@@ -64,7 +64,8 @@ import Testing
     let loaded = try await renewed.credentials.load(LoadRequest(key: .sample, maxStale: 0))
     #expect(loaded.secret == Secret(utf8: "one") && loaded.summary == saved)
     let second = try await renewed.credentials.save(.sample(secret: "two"))
-    #expect(second.revision.rawValue.hasSuffix(".3"))
+    // A pause and the new generation have the numbers 2 and 3.
+    #expect(second.revision.rawValue.hasSuffix(".4"))
     let status = renewed.status()
     #expect(status.generation == 2 && status.members == 3 && status.revision == status.head)
     let old = try await vault.engine.cluster.head(1)
@@ -210,6 +211,65 @@ import Testing
     }
     let listed = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
     #expect(listed.count == 1 && saves.load(ordering: .relaxed) < 3)
+    await first.close()
+  }
+
+  @Test func `asks the writers to wait before its last commit`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    let isWaiting = Atomic(false)
+    var options = TestVault.options(3)
+    options.sleep = { duration in
+      isWaiting.store(true, ordering: .relaxed)
+      try? await Task.sleep(for: duration)
+    }
+    let other = try await vault.join(3, in: directory, options: options)
+    let lastCommits = Atomic(0)
+    let saves = Mutex<[Task<StorageError?, Never>]>([])
+    let cluster = vault.committing { commit throws(StorageError) in
+      guard commit.puts.keys.contains(.roster(number: 2)) else {
+        return try await vault.engine.cluster.commit(commit)
+      }
+      lastCommits.add(1, ordering: .relaxed)
+      // A save before each last commit.
+      isWaiting.store(false, ordering: .relaxed)
+      let before = vault.engine.position
+      let save = Task { await expect(.busy) { try await other.credentials.save(.sample()) } }
+      saves.withLock { $0.append(save) }
+      while !isWaiting.load(ordering: .relaxed), vault.engine.position == before {
+        await Task.yield()
+      }
+      return try await vault.engine.cluster.commit(commit)
+    }
+    let listed = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+    #expect(listed.isEmpty && lastCommits.load(ordering: .relaxed) == 1)
+    for save in saves.withLock(\.self) {
+      let error = await save.value
+      #expect(error?.outcome == .unchanged)
+    }
+    for machine in [first, other] { await machine.close() }
+  }
+
+  @Test func `lets the writers go on if it does not begin`() async throws {
+    let vault = try await TestVault()
+    let time = ManualTime()
+    let first = try await vault.join(1, in: directory, options: time.options(1))
+    let cluster = vault.committing { commit throws(StorageError) in
+      guard commit.puts.keys.contains(.roster(number: 2)) else {
+        return try await vault.engine.cluster.commit(commit)
+      }
+      throw StorageError(.denied, "interrupted", outcome: .unchanged)
+    }
+    await expect(.denied) {
+      try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
+    }
+    try await first.refresh()
+    let began = time.options(1).elapsed()
+    try await first.credentials.save(.sample())
+    let waited = time.options(1).elapsed() - began
+    #expect(waited >= .milliseconds(500) && waited < .seconds(1))
+    try await first.credentials.save(.sample())
+    #expect(time.options(1).elapsed() - began == waited)
     await first.close()
   }
 

@@ -66,8 +66,12 @@ import Testing
 
   @Test func `is answered by the log, although the cluster hides its row`() async throws {
     let vault = try await TestVault()
-    let cluster = vault.engine.cluster.altering { name, bytes in
+    var cluster = vault.engine.cluster.altering { name, bytes in
       if case .row = name { nil } else { bytes }
+    }
+    cluster.commit = { commit throws(StorageError) in
+      _ = try await vault.engine.cluster.commit(commit)
+      throw .noAnswer
     }
     let machine = try await vault.join(1, in: directory, on: cluster, options: time.options(1))
     #expect(try await machine.credentials.save(.sample()).revision.sequence == 1)

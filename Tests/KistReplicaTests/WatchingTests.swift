@@ -82,4 +82,43 @@ private final class Pause: Sendable {
     #expect(try await changes.makeAsyncIterator().next() == .reset)
     for machine in [machine, other] { await machine.close() }
   }
+
+  @Test(arguments: [true, false])
+  func `learns a reported change, and reads the cluster only if the report is wrong`(
+    isRight: Bool
+  ) async throws {
+    let vault = try await TestVault()
+    let isListening = Atomic(false)
+    let reads = Atomic(0)
+    var cluster = vault.engine.cluster
+    cluster.records = { names throws(StorageError) in
+      reads.add(1, ordering: .relaxed)
+      return try await vault.engine.cluster.records(names)
+    }
+    cluster.changes = { request throws(StorageError) in
+      let iterator = try await vault.engine.cluster.changes(request).makeAsyncIterator()
+      isListening.store(true, ordering: .relaxed)
+      return ClusterChanges { () throws(StorageError) in
+        guard case .commit(var writes) = try await iterator.next() else { return nil }
+        if !isRight {
+          for case let name in writes.puts.keys where name != .head(generation: 1) {
+            writes.puts[name] = [1]
+          }
+        }
+        return .commit(writes)
+      }
+    }
+    let machine = try await vault.join(1, in: directory, on: cluster)
+    let other = try await vault.join(2, in: directory)
+    let changes = try await machine.watch.begin(WatchRequest())
+    let following = Task { await machine.follow() }
+    while !isListening.load(ordering: .relaxed) { await Task.yield() }
+    let before = reads.load(ordering: .relaxed)
+    let saved = try await other.credentials.save(.sample(secret: "new"))
+    #expect(try await changes.makeAsyncIterator().next() == .saved(.sample, saved.revision))
+    #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "new"))
+    #expect((reads.load(ordering: .relaxed) == before) == isRight)
+    following.cancel()
+    for machine in [machine, other] { await machine.close() }
+  }
 }

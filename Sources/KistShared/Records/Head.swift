@@ -21,6 +21,8 @@ package struct Head: Equatable, Sendable {
     case roster
     /// Replaced the roster, and began a generation in which all rows are sealed again.
     case generation
+    /// Changed nothing: it asks the writers to wait a moment, because a generation is to begin.
+    case pause
   }
 
   /// The number of the change; 0 for the first one.
@@ -157,12 +159,13 @@ extension Head.Change {
     case .nothing: (3, Self.noKey, .none)
     case .roster: (4, Self.noKey, .none)
     case .generation: (5, Self.noKey, .none)
+    case .pause: (6, Self.noKey, .none)
     }
   }
 
   fileprivate init?(kind: UInt32, key: RecordID, row: Digest) {
     let changes: [Self] = [
-      .begin, .save(key, row: row), .delete(key), .nothing, .roster, .generation,
+      .begin, .save(key, row: row), .delete(key), .nothing, .roster, .generation, .pause,
     ]
     guard kind < changes.count else { return nil }
     self = changes[Int(kind)]
