@@ -119,10 +119,7 @@ extension VaultAdmin {
     var known = known
     for _ in 0..<mostAttempts {
       known = try await changes(after: known).last
-      var head = known.head.head
-      head.sequence += 1
-      (head.before, head.change) = (known.head.digest, .pause)
-      (head.time, head.operation) = (options.now(), newID())
+      let head = head(.pause, after: known)
       let record = known.keys.encode(
         head, signedBy: options.machine, nonce: options.random(24))
       _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
@@ -201,10 +198,8 @@ extension VaultAdmin {
       admins: before.admins.filter { $0 != gone }, members: members
     ).encoded(signedBy: key, index: UInt32(index))
     let verified = try VerifiedRoster(verifying: roster, after: known.roster)
-    var head = known.head.head
-    head.sequence += 1
-    (head.roster, head.before, head.change) = (verified.digest, known.head.digest, .generation)
-    (head.time, head.operation, head.sum) = (options.now(), newID(), next.sum)
+    var head = head(.generation, after: known)
+    (head.roster, head.sum) = (verified.digest, next.sum)
     let record = keys.encode(head, signedBy: options.machine, nonce: options.random(24))
     _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, verified])
     let entry = RecordName.logEntry(generation: keys.generation, sequence: head.sequence)
@@ -222,6 +217,15 @@ extension VaultAdmin {
       return chain.beginsGeneration || chain.last.headRecord != known.headRecord
     }
     return isMade
+  }
+
+  /// Returns the description of a vault after a change that leaves the credentials as they are.
+  func head(_ change: Head.Change, after known: KnownVault) -> Head {
+    var head = known.head.head
+    head.sequence += 1
+    (head.before, head.change) = (known.head.digest, change)
+    (head.time, head.operation) = (options.now(), newID())
+    return head
   }
 
   /// Deletes the rows and the marker of a generation that has ended, or that never began.
@@ -258,58 +262,6 @@ extension VaultAdmin {
     }
     throw .noAnswer
   }
-}
-
-/// A generation that is being written.
-private struct NextGeneration {
-  let master: GuardedKey
-  let keys: GenerationKeys
-  private let old: GenerationKeys
-  private let epoch: Epoch
-  /// The written rows, by their key tags under the old key.
-  private var written: [RecordID: (key: RecordID, hash: RowSum, summary: CredentialSummary)] = [:]
-  /// What is stored in the place of the head until the generation begins; `nil` for nothing.
-  var marker: [UInt8]?
-
-  init(
-    after known: KnownVault, number: UInt32, master: GuardedKey, storeID: [UInt8]
-  ) throws(StorageError) {
-    (self.master, old, epoch) = (master, known.keys, known.state.epoch)
-    keys = try GenerationKeys(
-      master: master, vault: known.keys.vault, generation: number, storeID: storeID)
-  }
-
-  var sum: RowSum {
-    var sum = RowSum.zero
-    for row in written.values { sum += row.hash }
-    return sum
-  }
-
-  /// The credentials, in the order of their keys.
-  var credentials: [CredentialSummary] {
-    written.values.map(\.summary).sorted { $0.key < $1.key }
-  }
-
-  /// Seals a row again, with the same sequence; returns its key tag and its record.
-  mutating func seal(
-    _ row: SealedRow, nonces random: [UInt8]
-  ) throws(StorageError) -> (RecordID, [UInt8]) {
-    let sequence = row.identity.sequence
-    let metadata = try old.store.openMetadata(row.metadata.span, as: row.identity)
-    let opened = try old.store.openRow(row.secret.span, of: metadata, as: row.identity)
-    let summary = opened.metadata.summary(at: epoch.revision(of: sequence))
-    var nonces = Nonces(random)
-    let placeNonce = nonces.next()
-    let new = keys.store.seal(
-      opened.metadata, opened.secret, opened.secretFields,
-      as: RowIdentity(tag: keys.store.tag(of: summary.key), sequence: sequence), &nonces)
-    let key = RecordID(new.identity.tag.key)
-    written[RecordID(row.identity.tag.key)] = (key, keys.store.hash(of: new), summary)
-    return (key, keys.encode(new, nonce: placeNonce))
-  }
-
-  /// Forgets a row that was deleted under the old key; returns its key tag, if it was written.
-  mutating func forget(_ old: RecordID) -> RecordID? { written.removeValue(forKey: old)?.key }
 }
 
 extension StorageError {

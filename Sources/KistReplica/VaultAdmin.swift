@@ -153,10 +153,8 @@ package struct VaultAdmin: Sendable {
   private func commit(
     _ roster: [UInt8], _ verified: VerifiedRoster, after known: KnownVault
   ) async throws(StorageError) -> HeadPoint? {
-    var next = known.head.head
-    next.sequence += 1
-    (next.roster, next.before, next.change) = (verified.digest, known.head.digest, .roster)
-    (next.time, next.operation) = (options.now(), newID())
+    var next = head(.roster, after: known)
+    next.roster = verified.digest
     let generation = known.keys.generation
     let head = known.keys.encode(next, signedBy: options.machine, nonce: options.random(24))
     let point = try known.keys.verifyNextHead(

@@ -214,65 +214,6 @@ import Testing
     await first.close()
   }
 
-  @Test func `asks the writers to wait before its last commit`() async throws {
-    let vault = try await TestVault()
-    let first = try await vault.join(1, in: directory)
-    let isWaiting = Atomic(false)
-    var options = TestVault.options(3)
-    options.sleep = { duration in
-      isWaiting.store(true, ordering: .relaxed)
-      try? await Task.sleep(for: duration)
-    }
-    let other = try await vault.join(3, in: directory, options: options)
-    let lastCommits = Atomic(0)
-    let saves = Mutex<[Task<StorageError?, Never>]>([])
-    let cluster = vault.committing { commit throws(StorageError) in
-      guard commit.puts.keys.contains(.roster(number: 2)) else {
-        return try await vault.engine.cluster.commit(commit)
-      }
-      lastCommits.add(1, ordering: .relaxed)
-      // A save before each last commit.
-      isWaiting.store(false, ordering: .relaxed)
-      let before = vault.engine.position
-      let save = Task { await expect(.busy) { try await other.credentials.save(.sample()) } }
-      saves.withLock { $0.append(save) }
-      while !isWaiting.load(ordering: .relaxed), vault.engine.position == before {
-        await Task.yield()
-      }
-      return try await vault.engine.cluster.commit(commit)
-    }
-    let listed = try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
-    #expect(listed.isEmpty && lastCommits.load(ordering: .relaxed) == 1)
-    for save in saves.withLock(\.self) {
-      let error = await save.value
-      #expect(error?.outcome == .unchanged)
-    }
-    for machine in [first, other] { await machine.close() }
-  }
-
-  @Test func `lets the writers go on if it does not begin`() async throws {
-    let vault = try await TestVault()
-    let time = ManualTime()
-    let first = try await vault.join(1, in: directory, options: time.options(1))
-    let cluster = vault.committing { commit throws(StorageError) in
-      guard commit.puts.keys.contains(.roster(number: 2)) else {
-        return try await vault.engine.cluster.commit(commit)
-      }
-      throw StorageError(.denied, "interrupted", outcome: .unchanged)
-    }
-    await expect(.denied) {
-      try await admin(vault, on: cluster).beginGeneration(without: nil, note: note(1))
-    }
-    try await first.refresh()
-    let began = time.options(1).elapsed()
-    try await first.credentials.save(.sample())
-    let waited = time.options(1).elapsed() - began
-    #expect(waited >= .milliseconds(500) && waited < .seconds(1))
-    try await first.credentials.save(.sample())
-    #expect(time.options(1).elapsed() - began == waited)
-    await first.close()
-  }
-
   @Test func `has an unknown outcome if the cluster goes away before it answers`() async throws {
     let vault = try await TestVault()
     await (try await vault.join(1, in: directory)).close()
