@@ -139,7 +139,7 @@ private func runCommand(
   try guest.confine()
   return {
     defer { extendLifetime(guest) }
-    if let requested = options.storage { try await guest.check(requested) }
+    try await guest.check(options.storage)
     if case .passphrase(let passphrase) = source {
       try await guest.check(passphrase, within: options.deadline)
     }

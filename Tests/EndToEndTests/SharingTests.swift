@@ -82,6 +82,21 @@ import Testing
     }
   }
 
+  @Test func `does not use a kistd whose file was replaced`() async throws {
+    try await withHome { home in
+      let options = "--data ~/other --key-file ~/key"
+      let inner = "kistd \(options) -- echo started"
+      let line =
+        "printf one | kist save s; cp ~/other/credentials.db ~/copy; "
+        + "install -m 600 ~/copy ~/other/credentials.db; \(inner); echo $?"
+      let end = try await command("sh", ["-c", "kistd \(options) -- sh -c '\(line)'"], in: home)
+      #expect(end.output == "7\n", "\(end.output)")
+      #expect(
+        end.error.contains("kistd: the kistd that serves this store cannot use its file: "),
+        "\(end.error)")
+    }
+  }
+
   @Test func `does not use a kistd with another storage than the requested one`() async throws {
     try await withHome { home in
       // kistd records the storage at the first save, and this store is empty.

@@ -120,10 +120,17 @@ final class Guest: Sendable {
 
   deinit { close(users) }
 
-  /// Throws where that kistd has another storage than the requested one.
-  func check(_ requested: StorageKind) async throws(StorageError) {
-    let storage = try await StorageAccess.remote(socketPath: socket).status().storage
-    guard storage != requested.rawValue else { return }
+  /// Throws where that kistd has another storage than the requested one, or not the file that is there now.
+  func check(_ requested: StorageKind?) async throws(StorageError) {
+    let status = try await StorageAccess.remote(socketPath: socket).status()
+    let storage = status.storage
+    if storage == StorageKind.encryptedFile.rawValue, let problem = status.problem {
+      throw StorageError(
+        problem.code, "the kistd that serves this store cannot use its file: \(problem.message)",
+        hint: "the command was not started; wait until that kistd ends, or name a directory of your own "
+          + "with --data")
+    }
+    guard let requested, storage != requested.rawValue else { return }
     throw StorageError(
       .unavailable,
       "the kistd that serves this store has the storage \(storage), but \(requested.rawValue) was requested",
