@@ -53,7 +53,13 @@ struct Autostart: Sendable {
 
   /// Returns the socket of the kistd that serves the storage; `nil` if there is none.
   func running() -> String? {
-    isListening(socket) ? socket : host.claimedSocket(isListening)
+    let claimed = host.claimedSocket(isListening)
+    guard isListening(socket) else { return claimed }
+    // The kistd that systemd starts cannot open the storage while another one serves it.
+    if let claimed, claimed != socket, host.daemonUnit(listeningAt: socket) == .installed {
+      return claimed
+    }
+    return socket
   }
 
   /// Returns that socket, for a command that starts no kistd.

@@ -1,5 +1,6 @@
 import Foundation
 import KistCore
+import KistSystem
 import KistTesting
 import Synchronization
 import Testing
@@ -87,5 +88,28 @@ import Testing
     autostart.show = { message in shown.withLock { $0.append(message) } }
     _ = try autostart.findOnce()
     #expect(shown.withLock { $0 } == ["kistd made a new store, S"])
+  }
+
+  @Test(arguments: [
+    ([], "/usual"), (["LoadState=loaded", "Listen=/usual (Stream)"], "/claimed"),
+  ])
+  func `leaves out the kistd of a unit while another one serves the storage`(
+    unit: [String], socket: String
+  ) throws {
+    let directory = "/tmp/kist-\(UUID().uuidString.prefix(8))"
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let claim = directory + "/served"
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true,
+      attributes: [.posixPermissions: 0o700])
+    let file = try openOwnFile(claim, O_RDWR | O_CREAT)
+    defer { close(file) }
+    #expect(takeLock(file, attempts: 1) && writeLockText("/claimed\n", to: file))
+    var machine = Machine.healthy
+    (machine.variables, machine.unit) = (["KISTD_DATA": directory], unit)
+    var autostart = try #require(Autostart(at: "/usual", on: machine.host))
+    autostart.isListening = { _ in true }
+    #expect(autostart.running() == socket)
+    #expect(flock(file, LOCK_UN) == 0 && autostart.running() == "/usual")
   }
 }
