@@ -43,10 +43,11 @@ extension UserStorage {
 
 /// Returns the other names of the host of a service: `https://HOST`, `HOST` and `https://HOST/`.
 ///
-/// The service may have a path, which is left out.
+/// The service may have a path, which is left out, and begin with `http://`.
 private func services(near service: String) -> [String] {
   let scheme = "https://"
-  let rest = service.hasPrefix(scheme) ? service.dropFirst(scheme.count) : service[...]
+  let given = [scheme, "http://"].first { service.hasPrefix($0) }
+  let rest = service.dropFirst(given?.count ?? 0)
   let host = rest.prefix { $0 != "/" }
   guard !host.isEmpty else { return [] }
   return [scheme + host, String(host), scheme + host + "/"].filter {
