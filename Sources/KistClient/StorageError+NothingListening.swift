@@ -22,7 +22,8 @@ func nothingListening(at path: String) -> StorageError {
     hint: mayListen(at: path)
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
-          ? "; `journalctl --user -t kistd` shows why the last one ended" : "")
+          ? "; `journalctl --user -t kistd` shows why the last one ended; after you have mended it: "
+            + "`systemctl --user reset-failed 'kistd*'`" : "")
       : remedy(forMissingRuntimeDirectoryOf: path, environment: environmentVariable)
         ?? "kistd cannot listen there: name a socket in a directory of your own with mode 700, "
         + "with --socket or KIST_SOCKET")

@@ -8,6 +8,10 @@ package struct LockOwner: Sendable, Equatable {
   /// its units instead.
   package var isService: Bool
 
+  /// The command that stops the systemd user service, and the sockets that would start it again.
+  package static let stopService =
+    "systemctl --user stop kistd.socket kistd-credentials.socket kistd.service"
+
   package init(pid: String?, isService: Bool) {
     self.pid = pid
     self.isService = isService
@@ -33,9 +37,7 @@ extension LockOwner: CustomStringConvertible {
 
   /// Advice on how to stop this kistd, with a command.
   package var stop: String {
-    if isService {
-      return "stop it: `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`"
-    }
+    if isService { return "stop it: `\(Self.stopService)`" }
     return pid.map { "stop it: `kill \($0)`" } ?? "stop it"
   }
 }

@@ -99,7 +99,9 @@ private func removeStaleSocket(_ path: String) throws(StorageError) {
   guard try isOwnSocket(path) else { return }
   guard !isListenedOn(path) else {
     throw StorageError(
-      .unavailable, "another program is listening at \(path)", hint: otherSocketHint)
+      .unavailable, "another program is listening at \(path)",
+      hint: "\(otherSocketHint); if systemd listens there for kistd, stop that first: "
+        + "`\(LockOwner.stopService)`")
   }
   guard unsafe unlink(path) == 0 else { throw .failed("replace", path, hint: otherSocketHint) }
 }

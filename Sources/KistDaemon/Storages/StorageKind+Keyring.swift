@@ -112,8 +112,8 @@ extension StorageError {
       isPinned
       ? "credentials are kept in the keyring, and kistd needs it to use or move them; "
         + "to use a separate store: `kistd --data DIRECTORY`"
-      : "to work without the keyring, stop any other kistd and run "
-        + "`kistd --detach --storage encrypted-file`"
+      : "to work without the keyring, stop any other kistd, and the service with "
+        + "`\(LockOwner.stopService)`; then run `kistd --detach --storage encrypted-file`"
     var error = self
     error.hint = (hint.map { $0 + "; " } ?? "") + advice
     return error
