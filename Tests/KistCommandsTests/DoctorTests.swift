@@ -240,11 +240,26 @@ import Testing
     #expect(await !examine(machine).output.contains("backup"))
   }
 
-  @Test func `says nothing of backups where only a passphrase opens the store`() async {
+  @Test(arguments: [
+    (StorageStatus.Unlocking.passphrase, "a passphrase"),
+    (.keyFile, "a passphrase file, /home/u/pw"),
+  ])
+  func `says nothing of backups where another key opens the store`(
+    kind: StorageStatus.Unlocking, protection: String
+  ) async {
     var machine = Machine.healthy
     Fault.keyInBackup.befall(&machine)
-    machine.setStatus { $0.unlocksWith = .passphrase }
+    machine.setStatus { ($0.unlocksWith, $0.keyProtection) = (kind, protection) }
     #expect(await !examine(machine).output.contains("backup"))
+  }
+
+  @Test func `does not say that a failed service starts for the first client`() async {
+    var machine = Machine.healthy
+    machine.isLeftToStart = true
+    machine.unit = ["LoadState=loaded", "Listen=/run/user/7/kist/kist.sock (Stream)"]
+    Fault.failed.befall(&machine)
+    let (output, _) = await examine(machine)
+    #expect(output.contains("note\tkistd\tit does not run, and cannot start\t"), "\(output)")
   }
 
   @Test func `says nothing good of a key that does not open the storage`() async {

@@ -64,7 +64,8 @@ extension Host {
   /// Backup programs can leave out a directory with a `.nobackup` or a `CACHEDIR.TAG`.
   func backupFindings(_ status: StorageStatus?) -> [Finding] {
     guard let home = value("HOME"), let key = keyFile, let data = dataDirectory,
-      status.map({ $0.unlocksWith == .keyFile }) ?? true,
+      // Another file may open the store, such as one with a passphrase.
+      status.map({ $0.unlocksWith == .keyFile && $0.keyProtection.contains(key) }) ?? true,
       file(key) != nil, file(data + "/credentials.db") != nil,
       [key, data].allSatisfy({ $0.hasPrefix(home + "/") }),
       [".nobackup", "CACHEDIR.TAG"].allSatisfy({ file("\(directory(of: key))/\($0)") == nil })
@@ -184,11 +185,17 @@ extension Host {
     return file(found) == own ? nil : found
   }
 
+  /// Whether systemd no longer listens for clients, because kistd failed several times.
+  ///
+  /// A failed service starts again for the next client. A failed socket does not.
+  var hasFailedSocket: Bool {
+    lines(["systemctl", "--user", "is-failed", "kistd.socket"]) == ["failed"]
+  }
+
   /// Returns the findings about whether systemd starts kistd; returns none without systemd.
   func serviceFindings() -> [Finding] {
     guard file("/run/systemd/system") != nil else { return [] }
-    // A failed service starts again for the next client. A failed socket does not.
-    if lines(["systemctl", "--user", "is-failed", "kistd.socket"]) == ["failed"] {
+    if hasFailedSocket {
       return [
         Finding(
           .problem(.unavailable), "service", "systemd could not start kistd", hint: hintAtFailedUnit

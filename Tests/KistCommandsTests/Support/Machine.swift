@@ -171,7 +171,9 @@ enum Fault: CaseIterable {
       }
     case .swappable: machine.setStatus { $0.keysInRAM = false }
     case .keyInBackup:
-      machine.setStatus { $0.unlocksWith = .keyFile }
+      machine.setStatus {
+        ($0.unlocksWith, $0.keyProtection) = (.keyFile, "a key file, /home/u/.local/state/kist/key")
+      }
       for path in ["share/kist/credentials.db", "state/kist/key"] {
         machine.files["/home/u/.local/" + path] = .init(owner: 7, mode: 0o600, identity: [4, 1])
       }

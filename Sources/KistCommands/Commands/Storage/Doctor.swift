@@ -90,6 +90,9 @@ extension Checkup {
     if case .failure = diagnosis?.choice {
       return .note("kistd", "it does not run, and cannot start")
     }
+    if unit == .installed, host.hasFailedSocket {
+      return .note("kistd", "it does not run, and cannot start")
+    }
     return .ok("kistd", "it does not run; the first command that needs it starts it")
   }
 
