@@ -50,10 +50,15 @@ private func openShared(
   var machine = try ReplicaOptions(machineKey: options.machineKey)
   // Every confirmation finds the new key, but the vault is opened again only once.
   let isOutdated = Atomic(false)
+  let ownMachine = machine
   machine.whenGenerationBegins = { [renewals = context.renewals] in
     guard !isOutdated.exchange(true, ordering: .relaxed) else { return }
     Task {
       await sleepUnwatched(for: renewals.delay)
+      // Read while the old copy still loads. If this fails, the next opening tries again, and logs it.
+      renewals.prepare(
+        try? await SharedVault.renewal(
+          after: EncryptedFile.note(ofCopy: options.copyPath), on: cluster, ownMachine))
       context.whenOutdated()
     }
   }
@@ -83,13 +88,17 @@ private func renewCopy(
 ) async throws(StorageError) -> String? {
   let renewal: SharedVault.Renewal
   do throws(StorageError) {
-    // The copy and its note may be of two keys, if kistd was killed between them.
-    let note = try EncryptedFile.note(ofCopy: file.path)
-    guard let found = try await SharedVault.renewal(after: note, on: cluster, machine) else {
-      context.renewals.succeed()
-      return nil
+    if let prepared = context.renewals.takePrepared() {
+      renewal = prepared
+    } else {
+      // The copy and its note may be of two keys, if kistd was killed between them.
+      let note = try EncryptedFile.note(ofCopy: file.path)
+      guard let found = try await SharedVault.renewal(after: note, on: cluster, machine) else {
+        context.renewals.succeed()
+        return nil
+      }
+      renewal = found
     }
-    renewal = found
   } catch {
     if error == .notMember { throw error }
     // Not logged: the open vault has the problem in its status.

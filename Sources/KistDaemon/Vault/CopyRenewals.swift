@@ -1,4 +1,5 @@
 internal import KistCore
+internal import KistReplica
 internal import Synchronization
 
 /// The failed attempts to make a copy with the new key of a vault, which successive openings share.
@@ -15,6 +16,18 @@ final class CopyRenewals: Sendable {
   }
 
   private let state = Mutex(State())
+  private let prepared = Mutex<SharedVault.Renewal?>(nil)
+
+  /// Keeps what a new copy needs for the next opening.
+  func prepare(_ renewal: SharedVault.Renewal?) { prepared.withLock { $0 = renewal } }
+
+  /// Returns what was kept, once.
+  func takePrepared() -> SharedVault.Renewal? {
+    prepared.withLock { prepared in
+      defer { prepared = nil }
+      return prepared
+    }
+  }
 
   /// How long to wait before the next attempt.
   var delay: Duration {
