@@ -120,7 +120,7 @@ final class Guest: Sendable {
 
   deinit { close(users) }
 
-  /// Throws where that kistd has another storage than the requested one, or not the file that is there now.
+  /// Throws where that kistd has another storage than the requested one, or another file than is there.
   func check(_ requested: StorageKind?) async throws(StorageError) {
     let status = try await StorageAccess.remote(socketPath: socket).status()
     let storage = status.storage
