@@ -127,7 +127,8 @@ final class Guest: Sendable {
     if storage == StorageKind.encryptedFile.rawValue, let problem = status.problem {
       throw StorageError(
         problem.code, "the kistd that serves this store cannot use its file: \(problem.message)",
-        hint: "the command was not started; wait until that kistd ends, or name a directory of your own "
+        hint:
+          "the command was not started; wait until that kistd ends, or name another directory "
           + "with --data")
     }
     guard let requested, storage != requested.rawValue else { return }
