@@ -111,7 +111,7 @@ FIRST_SEED ?= 1
 test-simulation: deps-build ## Run SCHEDULES schedules of each simulation of a shared vault
 	$(BUILD) -c release --product KistSimulation --scratch-path .build-simulation
 	@for experiment in faults lies linearizability; do \
-	  .build-simulation/release/KistSimulation $$experiment $(FIRST_SEED) $(SCHEDULES) || exit; done
+	  SWIFT_DETERMINISTIC_HASHING=1 .build-simulation/release/KistSimulation $$experiment $(FIRST_SEED) $(SCHEDULES) || exit; done
 
 test-release: deps release build ## Run the end-to-end tests on the release builds
 	KIST_PROGRAMS=$(CURDIR)/$(BIN) $(TEST) $(WIDTH) --filter EndToEndTests

@@ -1,6 +1,6 @@
 package import KistCore
 package import KistShared
-private import KistSodium
+package import KistSodium
 private import Synchronization
 
 /// The options of a replica: the machine, and the functions for time and randomness.
@@ -31,6 +31,10 @@ package struct ReplicaOptions: Sendable {
   package var whenGenerationBegins: @Sendable () -> Void = {}
   /// Returns this many random bytes: nonces, ids of operations, and the jitter of delays.
   package var random: @Sendable (Int) -> [UInt8] = { randomBytes($0) }
+  /// Returns the master key of a new generation: random bytes that nothing else has.
+  package var newMaster: @Sendable () throws(StorageError) -> GuardedKey = {
+    () throws(StorageError) in try .random()
+  }
 
   package init(machine: MachineIdentity) {
     self.machine = machine

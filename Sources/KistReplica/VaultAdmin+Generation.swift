@@ -54,7 +54,7 @@ extension VaultAdmin {
   /// So the records of an attempt that was interrupted, some of which may be written late, are never
   /// among those of this one.
   private func claim(after known: KnownVault) async throws(StorageError) -> NextGeneration {
-    let master = try GuardedKey.random()
+    let master = try options.newMaster()
     for offset in 1...UInt32(mostAttempts) {
       var next = try NextGeneration(
         after: known, number: known.keys.generation + offset, master: master,

@@ -41,7 +41,7 @@ package struct VaultAdmin: Sendable {
   package func makeVault(
     nameOfThisMachine name: String
   ) async throws(StorageError) -> SharedVault.Invitation {
-    let master = try GuardedKey.random()
+    let master = try options.newMaster()
     let keys = try GenerationKeys(
       master: master, vault: newID(), generation: 1, storeID: options.random(16))
     let member = try self.member(

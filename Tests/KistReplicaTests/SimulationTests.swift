@@ -30,8 +30,10 @@ import Testing
     for answer in answers { #expect(counts[answer, default: 0] > 0, "\(answer)") }
   }
 
-  @Test func `repeat a schedule exactly`() async {
-    let runs = await onThread { (0..<2).map { _ in Simulation(seed: 7).run() } }
+  @Test(arguments: [7, 18, 25, 33, 84] as [UInt64]) func `repeat a schedule exactly`(
+    seed: UInt64
+  ) async {
+    let runs = await onThread { (0..<2).map { _ in Simulation(seed: seed).run() } }
     #expect(runs[0].counts == runs[1].counts && runs[0].steps == runs[1].steps)
   }
 

@@ -2,6 +2,7 @@ import KistCluster
 import KistCore
 import KistReplica
 import KistShared
+import KistSodium
 import KistTesting
 import KistVault
 import Synchronization
@@ -46,6 +47,9 @@ final class Machine: Sendable {
     }
     options.sleep = { await scheduler.sleep($0) }
     options.random = { scheduler.bytes($0) }
+    options.newMaster = { () throws(StorageError) in
+      try GuardedKey(copying: scheduler.bytes(32).span)
+    }
     return options
   }
 
