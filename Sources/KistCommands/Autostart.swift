@@ -53,13 +53,18 @@ struct Autostart: Sendable {
 
   /// Returns the socket of the kistd that serves the storage; `nil` if there is none.
   func running() -> String? {
-    let claimed = host.claimedSocket(isListening)
-    guard isListening(socket) else { return claimed }
-    // The kistd that systemd starts cannot open the storage while another one serves it.
-    if let claimed, claimed != socket, host.daemonUnit(listeningAt: socket) == .installed {
-      return claimed
-    }
-    return socket
+    if let other = servedElsewhere() { return other }
+    return isListening(socket) ? socket : host.claimedSocket(isListening)
+  }
+
+  /// Returns the socket of a kistd that serves the storage while systemd listens for another one.
+  ///
+  /// The kistd that systemd would start cannot open the storage then.
+  func servedElsewhere() -> String? {
+    guard let claimed = host.claimFile.flatMap(socketPath(ofKistdHolding:)), claimed != socket,
+      isListening(claimed), host.daemonUnit(listeningAt: socket) == .installed
+    else { return nil }
+    return claimed
   }
 
   /// Returns that socket, for a command that starts no kistd.

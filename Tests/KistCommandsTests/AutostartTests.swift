@@ -110,6 +110,7 @@ import Testing
     var autostart = try #require(Autostart(at: "/usual", on: machine.host))
     autostart.isListening = { _ in true }
     #expect(autostart.running() == socket)
+    #expect((autostart.servedElsewhere() ?? "/usual") == socket)
     #expect(flock(file, LOCK_UN) == 0 && autostart.running() == "/usual")
   }
 }

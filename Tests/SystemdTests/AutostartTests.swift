@@ -46,6 +46,24 @@ struct `The first kist after make install` {
       #expect(try await machine.printed(by: "kist load s") == "pw")
     }
   }
+
+  @Test(arguments: Systemd.allCases)
+  func `uses the kistd of a job that serves the storage, although the unit listens`(
+    systemd: Systemd
+  ) async throws {
+    try await withMachine(systemd) { machine in
+      try await machine.install()
+      try await machine.printed(by: "printf pw | kist save s; systemctl --user stop kistd.service")
+      let job = """
+        cd; mkfifo begun ended
+        env -u XDG_RUNTIME_DIR -u DBUS_SESSION_BUS_ADDRESS \
+          kistd -- sh -c 'echo > begun; read x < ended' &
+        read x < begun; kist load s; echo > ended; wait
+        """
+      #expect(try await machine.printed(by: job) == "pw")
+      #expect(try await machine.printed(by: "kist load s") == "pw")
+    }
+  }
 }
 
 extension Machine {

@@ -39,7 +39,7 @@ extension Endpoints {
     let path = try location(ofSocket: socket).path
     let autostart = socket == nil ? Autostart(at: path, on: .live) : nil
     return .remote(
-      socketPath: path, threads: threads,
+      socketPath: autostart?.servedElsewhere() ?? path, threads: threads,
       orFind: starting ? autostart?.findOnce : autostart?.findRunning)
   }
 }
