@@ -69,7 +69,7 @@ extension SharedVault {
     }
   }
 
-  /// Reads what the machines of the vault have reported.
+  /// Reads what the machines of the vault have reported; leaves out recovery keys.
   ///
   /// - Parameter note: the note beside the copy of the vault on this machine.
   package static func reports(
@@ -78,7 +78,10 @@ extension SharedVault {
     var chain = HeadChain(after: try KnownVault(noted: note, by: options.machine), copy: nil)
     try await cluster.extend(&chain, to: nil, for: options.machine)
     let (keys, roster) = (chain.last.keys, chain.last.roster)
-    let machines = try keys.machines(in: roster.roster)
+    // A recovery key is on paper, and reports nothing.
+    let admins = roster.roster.admins
+    let recovery = roster.roster.members.filter { admins.contains($0.keys.signing) }.map(\.keys.id)
+    let machines = try keys.machines(in: roster.roster).filter { !recovery.contains($0.id) }
     let beacons = try await cluster.allRecords(machines.map { .seen(machine: $0.id) })
     var points: [(index: Int, point: HeadPoint)] = []
     var reports: [Report] = []

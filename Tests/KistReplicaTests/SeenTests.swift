@@ -51,6 +51,18 @@ import Testing
     await second.close()
   }
 
+  @Test func `leave out a recovery key, which is on paper`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    _ = try await VaultAdmin(TestVault.admin, on: vault.engine.cluster, TestVault.options(1)).add(
+      VaultAdmin.NewMember(TestVault.machine(5).keys, .writer, name: "paper", isAdmin: true),
+      note: try EncryptedFile.note(ofCopy: directory("copy-1.db")))
+    try await first.refresh()
+    #expect(first.status().members == 5)
+    #expect(try await reports(vault).map(\.machine.name).contains("paper") == false)
+    await first.close()
+  }
+
   @Test func `are written again only after some seconds, and never by a save`() async throws {
     let (vault, time) = (try await TestVault(), ManualTime())
     let first = try await vault.join(1, in: directory)
