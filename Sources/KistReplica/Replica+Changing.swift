@@ -235,7 +235,7 @@ extension StorageError {
     hint: "try again; nothing was changed", outcome: .unchanged)
   fileprivate static let notSettled = StorageError(
     .unavailable, "the cluster did not show in time whether the change was made",
-    hint: "load the credential to see")
+    hint: StorageError.noAnswer.hint)
   fileprivate static let othersWereFaster = StorageError(
     .busy, "other machines changed the vault all the time",
     hint: "try again; nothing was changed", outcome: .unchanged)
