@@ -51,7 +51,8 @@
         guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty
         else {
           throw StorageError(
-            .unavailable, "the file of \(option) is missing, or has no certificate in PEM")
+            .unavailable,
+            "the file of \(option) is missing, cannot be read by this user, or has no certificate in PEM")
         }
       }
       guard (try? NIOSSLPrivateKey(file: files.key, format: .pem)) != nil else {
