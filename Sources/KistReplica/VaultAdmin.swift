@@ -271,7 +271,8 @@ extension StorageError {
     return error
   }
 
-  fileprivate static let vaultExists = refused(
+  /// Another vault is in the cluster.
+  package static let vaultExists = refused(
     "the cluster has a vault already", as: .denied,
     hint: "join it; or name the socket of another cluster with --cluster")
   fileprivate static let memberExists = refused("the machine is a member of the vault already")

@@ -132,14 +132,27 @@ import Testing
             try await waitUntil(second.connect(), answers: .denied)
           }
           try await waitUntilSaved("second", in: first.connect())
+          // Added again, the machine joins without its former copy.
+          let back = try await cluster.invite(two, by: one, named: "two")
+          let refused = try await cluster.vault(["join", back], in: two)
+          #expect(refused.status == .exited(7))
+          let hint = try #require(refused.error.split(separator: "`").dropLast().last)
+          #expect(hint.hasPrefix("mkdir former && mv "), "\(refused.error)")
+          #expect(try await command("sh", ["-c", "cd; \(hint)"], in: two).status == .exited(0))
+          #expect(try await cluster.vault(["join", back], in: two).status == .exited(0))
+          try await withDaemon(in: two, cluster.options) { second in
+            try await waitUntil(second.connect(), has: "second")
+          }
+          _ = try await cluster.remove("two", by: one)
+          try await waitUntilSaved("third", in: first.connect())
           let status = try await StorageAccess.remote(socketPath: one.socket).status()
-          #expect(status.vault?.generation == 2 && status.vault?.members == 1)
+          #expect(status.vault?.generation == 3 && status.vault?.members == 1)
         }
         // The new copy and its note are on the disk.
         await cluster.stop()
         try await withDaemon(in: one, cluster.options) { first in
           let loaded = try await first.connect().load(key)
-          #expect(loaded.secret == Secret(utf8: "second"))
+          #expect(loaded.secret == Secret(utf8: "third"))
         }
       }
     }
@@ -237,14 +250,30 @@ import Testing
         let second = try await cluster.vault(
           ["init", "--name", "two", "--admin-key", two.path + "/admin"], in: two)
         #expect(second.status == .exited(6), "\(second.error)")
+        #expect(!FileManager.default.fileExists(atPath: two.path + "/admin"))
         let identity = try await cluster.vault(["identity"], in: two).output.dropLast()
         let wrong = try await command(
           "kistd",
           ["vault", "add", String(identity), "--name", "two", "--admin-key", one.path + "/admin"]
             + cluster.options, in: one, input: "of another\n")
-        #expect(wrong.status != .exited(0))
+        #expect(wrong.status == .exited(11))
+        #expect(wrong.error.contains("does not open the admin key"), "\(wrong.error)")
         #expect(try await cluster.engine.cluster.head(1) == head)
       }
+    }
+    await cluster.stop()
+  }
+
+  @Test func `a new passphrase of the admin key is one line`() async throws {
+    let cluster = try SharedCluster()
+    try await withHome { one in
+      let path = one.path + "/admin"
+      let twice = try await command(
+        "kistd", ["vault", "init", "--name", "one", "--admin-key", path] + cluster.options, in: one,
+        input: "of the admin\nof the admin\n")
+      #expect(twice.status == .exited(64), "\(twice.error)")
+      #expect(!FileManager.default.fileExists(atPath: path))
+      #expect(try await cluster.engine.cluster.head(1).head == nil)
     }
     await cluster.stop()
   }

@@ -57,6 +57,13 @@ struct AdminKeyFile {
     let slot = try KeySlot(
       decoding: Array(bytes[(Self.start.count + 16)...]), number: 1, storeID: id)
     try KeySlot.checkTotalCost(of: [slot])
-    return try SigningKey(seed: openSlot(with: passphrase, among: [slot], storeID: id).master)
+    do throws(StorageError) {
+      return try SigningKey(seed: openSlot(with: passphrase, among: [slot], storeID: id).master)
+    } catch {
+      guard error.code == .wrongPassphrase else { throw error }
+      throw StorageError(
+        .wrongPassphrase, "the passphrase does not open the admin key \(path)",
+        hint: "try again with the passphrase of that file; nothing was changed")
+    }
   }
 }

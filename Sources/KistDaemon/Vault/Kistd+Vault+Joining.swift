@@ -61,8 +61,8 @@ func makeVault(
       hint: "for another vault, name another directory with --data; nothing was changed")
   }
   let cluster = try options.cluster(environment)
-  // This comes first, so that the user does not type a passphrase in vain.
-  _ = try await cluster.head(1)
+  // This comes first, so that the user does not type a passphrase in vain, and no key is made.
+  guard try await cluster.records([.roster(number: 1)]) == [nil] else { throw .vaultExists }
   let admin = try command.openAdminKey(isNew: true, options)
   _ = try EncryptedFile.newMachineKey(at: options.machineKey)
   let replica = try ReplicaOptions(machineKey: options.machineKey)
@@ -83,10 +83,14 @@ func join(
   let made = MadeCopy()
   let vault = try await SharedVault.join(invitation, on: cluster, replica) {
     master, storeID, epoch throws(StorageError) in
-    let copy = try await EncryptedFile.openCopy(
-      options.ofCopy, of: .init(master: master, storeID: storeID, epoch: epoch))
-    made.id = copy.storage.id
-    return copy
+    do throws(StorageError) {
+      let copy = try await EncryptedFile.openCopy(
+        options.ofCopy, of: .init(master: master, storeID: storeID, epoch: epoch))
+      made.id = copy.storage.id
+      return copy
+    } catch {
+      throw error == .anotherStore ? .otherCopy(at: options.copyPath) : error
+    }
   }
   let count = vault.status().count
   await vault.close()
@@ -112,4 +116,13 @@ func join(
 /// The id of the copy that a join made.
 private final class MadeCopy {
   var id: String?
+}
+
+extension StorageError {
+  fileprivate static func otherCopy(at path: String) -> StorageError {
+    StorageError(
+      .unavailable, "this machine has a copy with another key, of this vault or of another one",
+      hint: "nothing was changed; if this machine was removed and added again, move its former copy "
+        + "away, and join again: `mkdir former && mv \(shellQuoted(path))* former`")
+  }
 }

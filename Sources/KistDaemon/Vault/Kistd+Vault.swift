@@ -154,6 +154,14 @@ struct VaultCommand: ParsableCommand {
     let file = AdminKeyFile(path: try required(adminKey, "--admin-key"))
     let makes = isNew && !file.exists
     let passphrase = try read(makes ? .newOfAdminKey : .ofAdminKey)
+    // No prompt can read it, and two lines are probably the passphrase twice.
+    let lines = passphrase.withBytes { bytes in
+      bytes.indices.count { bytes[$0] == UInt8(ascii: "\n") } + 1
+    }
+    guard !makes || lines == 1 else {
+      throw .badRequest(
+        "the new passphrase has more than one line", hint: "pipe in one line; nothing was changed")
+    }
     return isNew
       ? try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
       : try file.open(passphrase)

@@ -70,13 +70,21 @@ final class SharedCluster: Sendable {
 
   /// Adds the machine of another home to the vault, and lets it join.
   func add(_ new: Home, by home: Home, named name: String, _ options: [String] = []) async throws {
+    let line = try await invite(new, by: home, named: name, options)
+    let joined = try await vault(["join", line], in: new)
+    try #require(joined.status == .exited(0), "\(joined.error)")
+  }
+
+  /// Adds the machine of another home to the vault; returns the line with which it joins.
+  func invite(
+    _ new: Home, by home: Home, named name: String, _ options: [String] = []
+  ) async throws -> String {
     let identity = try await vault(["identity"], in: new).output.dropLast()
     let added = try await vault(
       ["add", String(identity), "--name", name, "--admin-key", home.path + "/admin"] + options,
       in: home)
     try #require(added.status == .exited(0), "\(added.error)")
-    let joined = try await vault(["join", String(added.output.dropLast())], in: new)
-    try #require(joined.status == .exited(0), "\(joined.error)")
+    return String(added.output.dropLast())
   }
 
   /// Removes the machine with a name from the vault.
