@@ -39,7 +39,8 @@ extension Host {
         "store", "kistd uses the store \(path), but KISTD_DATA in this shell names \(named)",
         hint:
           "kistd keeps the variables with which it started: to use the other store, stop kistd, and "
-          + "run `kist` in this shell")
+          + "run `kist` in this shell; if systemd starts kistd, set KISTD_DATA in "
+          + "~/.config/kist/kistd.env")
     ]
   }
 

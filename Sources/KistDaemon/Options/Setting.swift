@@ -85,7 +85,11 @@ func usageError<Command: ParsableCommand>(
       hint: "write `kistd \(late.rawValue)` first, then its options")
   }
   if isUnexpected { return .unexpectedArgument(of: command) }
-  return .wrongUsage(message.prefix(1).lowercased() + message.dropFirst(), of: command)
+  // The option may be one of a program, before which `--` is missing.
+  return .wrongUsage(
+    message.prefix(1).lowercased() + message.dropFirst(), of: command,
+    hint: command == Kistd.self
+      ? "`kistd --help` shows the options; to run another program: `kistd -- COMMAND`" : nil)
 }
 
 extension StorageError {

@@ -77,10 +77,14 @@ package func checkWritable(
         remedy
       } else if !isMissing {
         "`chmod 700 \(shellQuoted(directory))`"
+      } else if number == EROFS {
+        "make it, and let the service write to it with `ReadWritePaths=` if systemd starts kistd"
       } else if fileStatus(of: existing)?.st_uid == geteuid() {
         "make \(existing) writable for kistd"
-      } else {
+      } else if let home = environmentVariable("HOME"), directory.hasPrefix(home + "/") {
         "set HOME to a directory that belongs to you"
+      } else {
+        "let this user write to \(existing)"
       }
     throw StorageError(
       StorageError.Code(errno: number),
