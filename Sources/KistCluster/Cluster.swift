@@ -150,6 +150,7 @@ extension StorageError {
   /// The cluster did not answer a commit, which may have been made.
   package static let noAnswer = StorageError(
     .unavailable, "the cluster did not answer in time",
-    hint: "the change may have been made, or may be made later: `kist load --fresh` shows it, once the "
-      + "cluster answers", outcome: .unknown)
+    hint:
+      "the change may have been made, or may be made later: `kist load --fresh` shows it, once "
+      + "the cluster answers", outcome: .unknown)
 }

@@ -52,7 +52,8 @@
         else {
           throw StorageError(
             .unavailable,
-            "the file of \(option) is missing, cannot be read by this user, or has no certificate in PEM")
+            "the file of \(option) is missing, cannot be read by this user, or has no certificate in PEM"
+          )
         }
       }
       guard (try? NIOSSLPrivateKey(file: files.key, format: .pem)) != nil else {

@@ -122,7 +122,8 @@ extension StorageError {
   fileprivate static func otherCopy(at path: String) -> StorageError {
     StorageError(
       .unavailable, "this machine has a copy with another key, of this vault or of another one",
-      hint: "nothing was changed; if this machine was removed and added again, move its former copy "
+      hint:
+        "nothing was changed; if this machine was removed and added again, move its former copy "
         + "away, and join again: `mkdir former && mv \(shellQuoted(path))* former`")
   }
 }
