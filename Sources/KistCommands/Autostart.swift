@@ -62,9 +62,12 @@ struct Autostart: Sendable {
   /// The kistd that systemd would start cannot open the storage then.
   func servedElsewhere() -> String? {
     guard let claimed = host.claimFile.flatMap(socketPath(ofKistdHolding:)), claimed != socket,
-      isListening(claimed), host.daemonUnit(listeningAt: socket) == .installed
+      isListening(claimed)
     else { return nil }
-    return claimed
+    // A cron job can have no XDG_RUNTIME_DIR, without which systemctl does not find the manager.
+    let directory = host.value("XDG_RUNTIME_DIR") ?? directory(of: directory(of: socket))
+    let unit = host.daemonUnit(listeningAt: socket, in: directory)
+    return unit == .installed ? claimed : nil
   }
 
   /// Returns that socket, for a command that starts no kistd.
@@ -125,11 +128,13 @@ extension Host {
   }
 
   /// Returns whether this user's service manager has a unit that listens at the socket.
-  func daemonUnit(listeningAt socket: String) -> DaemonUnit {
+  ///
+  /// - Parameter directory: the runtime directory of the manager; by default `XDG_RUNTIME_DIR`.
+  func daemonUnit(listeningAt socket: String, in directory: String? = nil) -> DaemonUnit {
     guard file("/run/systemd/system") != nil else { return .absent }
-    let properties = lines([
-      "systemctl", "--user", "show", "--property=LoadState,Listen", "kistd.socket",
-    ])
+    let variable = directory.map { ["env", "XDG_RUNTIME_DIR=\($0)"] } ?? []
+    let properties = lines(
+      variable + ["systemctl", "--user", "show", "--property=LoadState,Listen", "kistd.socket"])
     if properties.contains("LoadState=masked") { return .masked }
     let listens = properties.contains { $0.hasPrefix("Listen=\(socket) ") }
     return properties.contains("LoadState=loaded") && listens ? .installed : .absent
