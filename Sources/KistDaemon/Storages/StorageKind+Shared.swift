@@ -50,6 +50,7 @@ private func openShared(
   var machine = try ReplicaOptions(machineKey: options.machineKey)
   // Every confirmation finds the new key, but the vault is opened again only once.
   let isOutdated = Atomic(false)
+  let (number, prepared) = context.renewals.begin()
   let ownMachine = machine
   machine.whenGenerationBegins = { [renewals = context.renewals] in
     guard !isOutdated.exchange(true, ordering: .relaxed) else { return }
@@ -58,14 +59,17 @@ private func openShared(
       // Read while the old copy still loads. If this fails, the next opening tries again, and logs it.
       renewals.prepare(
         try? await SharedVault.renewal(
-          after: EncryptedFile.note(ofCopy: options.copyPath), on: cluster, ownMachine))
+          after: EncryptedFile.note(ofCopy: options.copyPath), on: cluster, ownMachine),
+        by: number)
       context.whenOutdated()
     }
   }
   var file = options.ofCopy
   file.storeID = pin?.kind == .shared ? pin?.storeID : nil
   file.deadline = options.deadline
-  if let id = try await renewCopy(file, pin, context, on: cluster, machine) { file.storeID = id }
+  if let id = try await renewCopy(file, with: prepared, pin, context, on: cluster, machine) {
+    file.storeID = id
+  }
   let copy = try await EncryptedFile.openCopy(file)
   let vault: SharedVault
   do throws(StorageError) {
@@ -81,14 +85,14 @@ private func openShared(
 
 /// Replaces the copy if the vault has a new key; returns the id of the new copy.
 ///
-/// If the cluster cannot be reached, the copy stays. Throws `denied` if this machine was removed.
+/// If the cluster cannot be reached, and nothing is prepared, the copy stays. Throws `denied` if this machine was removed.
 private func renewCopy(
-  _ file: EncryptedFile.Options, _ pin: Pin?, _ context: StorageContext, on cluster: Cluster,
-  _ machine: ReplicaOptions
+  _ file: EncryptedFile.Options, with prepared: SharedVault.Renewal?, _ pin: Pin?,
+  _ context: StorageContext, on cluster: Cluster, _ machine: ReplicaOptions
 ) async throws(StorageError) -> String? {
   let renewal: SharedVault.Renewal
   do throws(StorageError) {
-    if let prepared = context.renewals.takePrepared() {
+    if let prepared {
       renewal = prepared
     } else {
       // The copy and its note may be of two keys, if kistd was killed between them.

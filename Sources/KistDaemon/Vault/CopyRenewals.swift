@@ -16,17 +16,27 @@ final class CopyRenewals: Sendable {
   }
 
   private let state = Mutex(State())
-  private let prepared = Mutex<SharedVault.Renewal?>(nil)
+  private struct Openings {
+    var last = 0
+    var prepared: (by: Int, renewal: SharedVault.Renewal)?
+  }
 
-  /// Keeps what a new copy needs for the next opening.
-  func prepare(_ renewal: SharedVault.Renewal?) { prepared.withLock { $0 = renewal } }
+  private let openings = Mutex(Openings())
 
-  /// Returns what was kept, once.
-  func takePrepared() -> SharedVault.Renewal? {
-    prepared.withLock { prepared in
-      defer { prepared = nil }
-      return prepared
+  /// Begins an opening; returns its number, and what the opening before it has prepared.
+  ///
+  /// What an earlier opening has prepared is too old: the copy may be newer.
+  func begin() -> (number: Int, prepared: SharedVault.Renewal?) {
+    openings.withLock { openings in
+      let prepared = openings.prepared?.by == openings.last ? openings.prepared?.renewal : nil
+      openings = Openings(last: openings.last + 1)
+      return (openings.last, prepared)
     }
+  }
+
+  /// Keeps what a new copy needs for the opening after this one.
+  func prepare(_ renewal: SharedVault.Renewal?, by number: Int) {
+    openings.withLock { $0.prepared = renewal.map { (number, $0) } }
   }
 
   /// How long to wait before the next attempt.

@@ -1,7 +1,10 @@
 import KistCore
+import KistSodium
+import KistVault
 import Testing
 
 @testable import KistDaemon
+@testable import KistReplica
 
 @Suite(.timeLimit(.minutes(1))) struct `The attempts to make a new copy of a vault` {
   private let full = StorageError(.full, "no space is left")
@@ -31,5 +34,20 @@ import Testing
     renewals.succeed()
     #expect(renewals.delay == .zero)
     #expect(renewals.fail(full))
+  }
+
+  @Test func `use what the opening directly before has prepared, once`() throws {
+    let renewals = CopyRenewals()
+    let state = VaultState(sequence: 1, count: 0, epoch: Epoch(7), sum: .zero)
+    let renewal = SharedVault.Renewal(
+      master: try .random(), storeID: [1], content: CopyChange(rows: [:], state: state), note: [])
+    let first = renewals.begin()
+    #expect(first.prepared == nil)
+    renewals.prepare(renewal, by: first.number)
+    #expect(renewals.begin().prepared?.storeID == [1])
+    #expect(renewals.begin().prepared == nil)
+    // An opening between the two made a newer copy.
+    renewals.prepare(renewal, by: first.number)
+    #expect(renewals.begin().prepared == nil)
   }
 }
