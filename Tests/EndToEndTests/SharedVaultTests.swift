@@ -241,43 +241,6 @@ import Testing
     await cluster.stop()
   }
 
-  @Test func `a second init, and a wrong passphrase of the admin, change nothing`() async throws {
-    let cluster = try SharedCluster()
-    try await withHome { one in
-      try await withHome { two in
-        _ = try await cluster.makeVault(in: one)
-        let head = try await cluster.engine.cluster.head(1)
-        let second = try await cluster.vault(
-          ["init", "--name", "two", "--admin-key", two.path + "/admin"], in: two)
-        #expect(second.status == .exited(6), "\(second.error)")
-        #expect(!FileManager.default.fileExists(atPath: two.path + "/admin"))
-        let identity = try await cluster.vault(["identity"], in: two).output.dropLast()
-        let wrong = try await command(
-          "kistd",
-          ["vault", "add", String(identity), "--name", "two", "--admin-key", one.path + "/admin"]
-            + cluster.options, in: one, input: "of another\n")
-        #expect(wrong.status == .exited(11))
-        #expect(wrong.error.contains("does not open the admin key"), "\(wrong.error)")
-        #expect(try await cluster.engine.cluster.head(1) == head)
-      }
-    }
-    await cluster.stop()
-  }
-
-  @Test func `a new passphrase of the admin key is one line`() async throws {
-    let cluster = try SharedCluster()
-    try await withHome { one in
-      let path = one.path + "/admin"
-      let twice = try await command(
-        "kistd", ["vault", "init", "--name", "one", "--admin-key", path] + cluster.options, in: one,
-        input: "of the admin\nof the admin\n")
-      #expect(twice.status == .exited(64), "\(twice.error)")
-      #expect(!FileManager.default.fileExists(atPath: path))
-      #expect(try await cluster.engine.cluster.head(1).head == nil)
-    }
-    await cluster.stop()
-  }
-
   @Test func `credentials of the encrypted file move into the vault, and back as copies`()
     async throws
   {
