@@ -194,7 +194,7 @@ fuzz: deps-build ## Fuzz the parsers, or one TARGET, for FOR seconds each
 	FOR=$(FOR) TARGET=$(TARGET) SWIFT=$(SWIFT) Tests/Fuzz/run
 
 docs: ## Build the pages of the library KistClient, .build-docs/KistClient.doccarchive
-	rm -rf .build-docs/graphs
+	rm -rf .build-docs
 	$(BUILD) --quiet --target KistClient --scratch-path .build-docs -Xswiftc -emit-symbol-graph \
 	  -Xswiftc -emit-symbol-graph-dir -Xswiftc $(CURDIR)/.build-docs/graphs
 	# The pages do not include the internal modules that KistClient uses.
