@@ -93,7 +93,7 @@ etcd-protocol: ## Generate the Swift code for the calls of etcd
 	SWIFT=$(SWIFT) scripts/etcd-protocol
 
 test-cluster: release-etcd build ## Test kist-etcd, and vaults behind it, with the etcd of Debian 12 and 13, with faults, as root
-	@scripts/install-packages debian-archive-keyring debootstrap gcc iproute2 iptables libc6-dev openssl strace \
+	@scripts/install-packages debian-archive-keyring gcc iproute2 iptables libc6-dev mmdebstrap openssl strace \
 	  systemd-container util-linux
 	@set -e; KIST_DEBIAN_12=$$(scripts/systemd-tree bookworm); KIST_DEBIAN_13=$$(scripts/systemd-tree trixie); \
 	KIST_ETCD_34=$$(scripts/etcd-programs bookworm); KIST_ETCD_35=$$(scripts/etcd-programs trixie); \
@@ -120,7 +120,7 @@ test-keyrings: deps build ## Test kist with real keyrings
 	$(TEST) --filter KistLibsecretTests
 
 test-systemd: release build ## Boot systemd 252 and 257 in containers and test kist there, as root
-	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
+	@scripts/install-packages debian-archive-keyring mmdebstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_SYSTEMD_252=$$oldest KIST_SYSTEMD_257=$$newest $(TEST) --filter SystemdTests
 
@@ -142,7 +142,7 @@ TREE_PROGRAMS := $(KEYRING_PROGRAMS) libgcrypt20 pinentry-gtk2 python-is-python3
   python3-secretstorage
 
 test-keyring-programs: deb ## Test kist's package with the programs of Debian 12 and 13 that use a keyring, as root
-	@scripts/install-packages debian-archive-keyring debootstrap systemd-container util-linux
+	@scripts/install-packages debian-archive-keyring mmdebstrap systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm programs $(TREE_PROGRAMS)); \
 	newest=$$(scripts/systemd-tree trixie programs $(TREE_PROGRAMS) flatpak xdg-desktop-portal); \
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_programs.py'
@@ -313,7 +313,7 @@ deb: $(BIN)/kistd $(BIN)/kist $(addprefix $(SHARE)/,$(SHARED)) ## Make the Debia
 	@echo "made: $$(ls .build-release/kist_*.deb)"
 
 test-deb: deb ## Install, use and purge the package on booted Debian 12 and 13, as root
-	@scripts/install-packages debian-archive-keyring debootstrap lintian man-db mandoc systemd-container \
+	@scripts/install-packages debian-archive-keyring lintian man-db mandoc mmdebstrap systemd-container \
 	  util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm); newest=$$(scripts/systemd-tree trixie); \
 	KIST_DEBIAN_12=$$oldest KIST_DEBIAN_13=$$newest /usr/bin/python3 -B -m unittest discover -s Tests/Packages -p 'test_deb.py'
@@ -335,7 +335,7 @@ dist: release ## Make the tarball .build-release/dist/kist-*.tar.gz, which needs
 	@echo "made: .build-release/dist/$(DIST).tar.gz"
 
 test-dist: dist deb ## Use kist in Debian 12 and 13, with the recipes of the documentation and a first hour, as root
-	@scripts/install-packages age ansible-core debian-archive-keyring debootstrap openssh-client openssh-server \
+	@scripts/install-packages age ansible-core debian-archive-keyring mmdebstrap openssh-client openssh-server \
 	  openssh-sftp-server python3-yaml strace systemd-container util-linux
 	@set -e; oldest=$$(scripts/systemd-tree bookworm bare); newest=$$(scripts/systemd-tree trixie bare); \
 	export KIST_DESKTOP_12=$$(scripts/systemd-tree bookworm) KIST_DESKTOP_13=$$(scripts/systemd-tree trixie); \

@@ -105,7 +105,7 @@ def torture(context, migrations):
                        for error in (errno.EIO, errno.ENOSPC)]
         context.random("migration", kind).shuffle(hits[kind])
     until = context.began + context.seconds if context.short else float("inf")
-    while any(hits.values()) and time.monotonic() < until and not row.findings:
+    while any(hits.values()) and (not row.tries or time.monotonic() < until) and not row.findings:
         for kind in reversed(KINDS):
             if not hits[kind]:
                 migrations.finish(kind)

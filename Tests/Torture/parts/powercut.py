@@ -97,12 +97,16 @@ class PowerCuts:
 
 
 def run(context):
-    until = context.began + context.seconds if context.short else float("inf")
-    yield well(context, until - context.seconds / 3)
-    yield failing(context, until)
+    yield well(context)
+    yield failing(context)
 
 
-def well(context, until):
+def until(context, share):
+    """Returns when to end the attempts that begin now: in a short run after this share of its time, otherwise never."""
+    return time.monotonic() + share * context.seconds if context.short else float("inf")
+
+
+def well(context):
     """Cuts power on a disk that flushes reliably."""
     row = Row(what="power cuts, with unflushed changes dropped, kept, reordered or torn")
     began = time.monotonic()
@@ -114,7 +118,7 @@ def well(context, until):
         near = {step + after for step in steps if kinds[step] == "flush" for after in (-1, 0)}
         steps = {*random.sample(sorted(near), len(near) // 4), *random.sample(sorted(steps), len(near) // 4)}
     power_cuts = PowerCuts(context, row)
-    power_cuts.check_all(cuts(life, random, lambda number, _: number in steps), until)
+    power_cuts.check_all(cuts(life, random, lambda number, _: number in steps), until(context, 2 / 3))
     check_that_it_sees(life, power_cuts, random)
     row.note = (f"{len(life.requests)} changes in {len(kinds):,} steps, "
                 f"{kinds.count('flush')} of them flushes; cuts after {len(steps):,}")
@@ -132,7 +136,7 @@ def check_that_it_sees(life, power_cuts, random):
         power_cuts.row.wrong.append(f"the loss on a disk that ignores flushes was not found: {', '.join(blind)}")
 
 
-def failing(context, until):
+def failing(context):
     """Cuts power on a disk where a few flushes in a row fail and lose some or all of their data."""
     row = Row(what="power cuts after failed flushes that lost their data")
     began = time.monotonic()
@@ -149,8 +153,9 @@ def failing(context, until):
     failures = list(itertools.product(flushes, range(1, LONGEST_FAILURE + 1), (end, kill)))
     random.shuffle(failures)
     power_cuts = PowerCuts(context, row)
+    end_of_tries = until(context, 1 / 3)
     for number, length, finish in failures:
-        if time.monotonic() > until:
+        if row.tries and time.monotonic() > end_of_tries:
             break
         life = live(Hit(FAIL, number, FOR_EVER, errno.EIO, only=frozenset(calls.FLUSHES), most=length), finish)
         kinds = [kind for _, kind, _ in life.replayed()]
@@ -162,7 +167,7 @@ def failing(context, until):
             promised = [step for step in steps if kinds[step] in ("flush", "answered")]
             steps = random.sample(promised, min(len(promised), 4))
         when = f"flush {number} and {length - 1} more fail, {finish.__name__}, step"
-        power_cuts.check_all(cuts(life, random, lambda number, _: number in steps, when), until)
+        power_cuts.check_all(cuts(life, random, lambda number, _: number in steps, when), end_of_tries)
     row.note = (f"1 to {LONGEST_FAILURE} failures in a row from each of {len(flushes)} flushes of a start, six changes and "
                 "an end or a kill; then another start")
     row.seconds = time.monotonic() - began
