@@ -104,12 +104,18 @@ test: deps build ## Run the tests that take less than five minutes
 	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
 	/usr/bin/python3 Tests/Reader/test_vectors.py
 	/usr/bin/python3 -B -m unittest discover -s Tests/Cluster -p test_history.py
+	$(call REPEAT_SEEDS,.build/debug/KistSimulation)
 	$(TEST) --filter KistSecretServiceTests
+
+# Runs the schedules that found a bug again, with the named program.
+REPEAT_SEEDS = @grep '^[a-z]' Tests/KistSimulation/seeds.txt | while read -r seed; do \
+	  SWIFT_DETERMINISTIC_HASHING=1 $(1) $$seed 1 || exit; done
 
 SCHEDULES ?= 1000
 FIRST_SEED ?= 1
 test-simulation: deps-build ## Run SCHEDULES schedules of each simulation of a shared vault
 	$(BUILD) -c release --product KistSimulation --scratch-path .build-simulation
+	$(call REPEAT_SEEDS,.build-simulation/release/KistSimulation)
 	@for experiment in faults lies linearizability; do \
 	  SWIFT_DETERMINISTIC_HASHING=1 .build-simulation/release/KistSimulation $$experiment $(FIRST_SEED) $(SCHEDULES) || exit; done
 

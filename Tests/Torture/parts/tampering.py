@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[3]
 # The tests flip the bits in their own process. A kistd for each bit would take days.
 SUITE = "A store with one flipped bit"
 # In a short run, one of this many bits is flipped.
-SPARSE = 61
+SPARSE = 307
 
 
 def run(context):
