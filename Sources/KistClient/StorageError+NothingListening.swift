@@ -3,6 +3,11 @@ internal import KistCore
 internal import KistSystem
 internal import KistWire
 
+/// The command that shows the log of kistd, and why systemd could not start it.
+///
+/// systemd logs with the second name while it prepares the process.
+package let readJournal = "journalctl --user -t kistd -t '(kistd)'"
+
 /// Returns the error for a path where no process listens, with a hint.
 func nothingListening(at path: String) -> StorageError {
   if let error = StorageError.foreignRuntimeDirectory(of: path) { return error }
@@ -22,7 +27,7 @@ func nothingListening(at path: String) -> StorageError {
     hint: mayListen(at: path)
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
-          ? "; `journalctl --user -t kistd` shows why the last one ended; after you have mended it: "
+          ? "; `\(readJournal)` shows why the last one ended; after you have mended it: "
             + "`systemctl --user reset-failed 'kistd*'`" : "")
       : remedy(forMissingRuntimeDirectoryOf: path, environment: environmentVariable)
         ?? "kistd cannot listen there: name a socket in a directory of your own with mode 700, "

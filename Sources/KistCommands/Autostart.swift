@@ -64,10 +64,7 @@ struct Autostart: Sendable {
     guard let claimed = host.claimFile.flatMap(socketPath(ofKistdHolding:)), claimed != socket,
       isListening(claimed)
     else { return nil }
-    // A cron job can have no XDG_RUNTIME_DIR, without which systemctl does not find the manager.
-    let directory = host.value("XDG_RUNTIME_DIR") ?? directory(of: directory(of: socket))
-    let unit = host.daemonUnit(listeningAt: socket, in: directory)
-    return unit == .installed ? claimed : nil
+    return host.daemonUnit(listeningAt: socket) == .installed ? claimed : nil
   }
 
   /// Returns that socket, for a command that starts no kistd.
@@ -127,14 +124,19 @@ extension Host {
     return socket.flatMap { isListening($0) ? $0 : nil }
   }
 
-  /// Returns whether this user's service manager has a unit that listens at the socket.
+  /// Calls systemctl for this user's service manager; returns the lines that it prints.
   ///
-  /// - Parameter directory: the runtime directory of the manager; by default `XDG_RUNTIME_DIR`.
-  func daemonUnit(listeningAt socket: String, in directory: String? = nil) -> DaemonUnit {
+  /// A cron job can have no XDG_RUNTIME_DIR, without which systemctl does not find the manager.
+  func systemctl(_ words: [String]) -> [String] {
+    let variable =
+      value("XDG_RUNTIME_DIR") == nil ? ["env", "XDG_RUNTIME_DIR=/run/user/\(geteuid())"] : []
+    return lines(variable + ["systemctl", "--user"] + words)
+  }
+
+  /// Returns whether this user's service manager has a unit that listens at the socket.
+  func daemonUnit(listeningAt socket: String) -> DaemonUnit {
     guard file("/run/systemd/system") != nil else { return .absent }
-    let variable = directory.map { ["env", "XDG_RUNTIME_DIR=\($0)"] } ?? []
-    let properties = lines(
-      variable + ["systemctl", "--user", "show", "--property=LoadState,Listen", "kistd.socket"])
+    let properties = systemctl(["show", "--property=LoadState,Listen", "kistd.socket"])
     if properties.contains("LoadState=masked") { return .masked }
     let listens = properties.contains { $0.hasPrefix("Listen=\(socket) ") }
     return properties.contains("LoadState=loaded") && listens ? .installed : .absent
@@ -159,7 +161,7 @@ extension Host {
 
 extension Autostart {
   private func startUnit() throws(StorageError) {
-    _ = host.lines(["systemctl", "--user", "start"] + host.enabledSockets)
+    _ = host.systemctl(["start"] + host.enabledSockets)
     guard !isListening(socket) else { return }
     throw StorageError(
       .unavailable, "systemd could not start kistd.socket",
@@ -169,7 +171,7 @@ extension Autostart {
 
 /// Advice for a unit that systemd no longer starts.
 let hintAtFailedUnit =
-  "`journalctl --user -t kistd` shows why; after you have mended it: "
+  "`\(readJournal)` shows why; after you have mended it: "
   + "`systemctl --user reset-failed 'kistd*'`"
 
 extension Host {
@@ -181,7 +183,7 @@ extension Host {
   }
 
   func isEnabled(_ unit: String) -> Bool {
-    lines(["systemctl", "--user", "is-enabled", unit]) == ["enabled"]
+    systemctl(["is-enabled", unit]) == ["enabled"]
   }
 }
 

@@ -214,9 +214,13 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
         let file = home.path + "/.netrc"
         try "machine h login u password p\n".write(toFile: file, atomically: false, encoding: .utf8)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
-        let end = try await command("kist", ["import", "netrc", "--yes"], in: home)
-        #expect(end.status == .exited(0))
-        #expect(end.error.hasPrefix("kist: other users may read \(file), and may have read"))
+        for (mode, isReachable) in [(0o755, true), (0o700, false)] {
+          try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: home.path)
+          let end = try await command("kist", ["import", "netrc", "--yes"], in: home)
+          #expect(end.status == .exited(0))
+          let warns = end.error.hasPrefix("kist: other users may read \(file), and may have read")
+          #expect(warns == isReachable, "\(end.error)")
+        }
         for (mask, status) in [("022", 6), ("077", 0)] {
           let script = "umask \(mask); rm -f \(home.path)/out; exec kist export > \(home.path)/out"
           let exported = try await command("sh", ["-c", script], in: home)

@@ -60,6 +60,15 @@ import Testing
         "it belongs to another user: move it away, or `chown` it to the user of kistd"
       ),
       (
+        "chown 61234 ~/.local/share/kist/credentials.db",
+        "it belongs to another user: move it away, or `chown` it to the user of kistd"
+      ),
+      (
+        "cd ~/.local/share/kist; mount --bind credentials.db credentials.db; "
+          + "mount -o remount,bind,ro credentials.db",
+        "make its file system writable, or copy the store to another one"
+      ),
+      (
         "mount --bind ~/.local/share/kist ~/.local/share/kist; "
           + "mount -o remount,bind,ro ~/.local/share/kist",
         "kistd must be able to write it; `--data` and `--key-file` name other places"

@@ -159,7 +159,7 @@ import Testing
     (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
     (
       .failed,
-      "problem\tservice\tsystemd could not start kistd\t`journalctl --user -t kistd` shows why", 7
+      "problem\tservice\tsystemd could not start kistd\t`journalctl --user -t kistd -t '(kistd)'` shows why", 7
     ),
     (.masked, "note\tservice\tthe unit of kistd is masked, so kist does not start kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
@@ -238,6 +238,18 @@ import Testing
     Fault.keyInBackup.befall(&machine)
     machine.files[mark] = .init(owner: 7, mode: 0o600, identity: [4, 2])
     #expect(await !examine(machine).output.contains("backup"))
+  }
+
+  @Test(arguments: ["libsecret", "encrypted-file"])
+  func `mentions backups before kistd runs only if it would open the encrypted file`(
+    storage: String
+  ) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.status = .failure(.locked("x"))
+    machine.isLeftToStart = true
+    machine.diagnosis?.choice = .success(.init(storage: storage, reason: "chosen before"))
+    #expect(await examine(machine).output.contains("backup") == (storage == "encrypted-file"))
   }
 
   @Test(arguments: [

@@ -75,7 +75,7 @@ import Testing
 
   @Test(
     arguments: [
-      (.keyFile, "Unlock the encrypted file with its key file? [Y/n] "),
+      (.keyFile, "Unlock the encrypted file? kistd has its key. [Y/n] "),
       (.provider, "Unlock the keyring? Its program asks for its password. [Y/n] "),
       (.passphrase, "Passphrase of the encrypted file: "),
     ] as [(StorageStatus.Unlocking, String)])

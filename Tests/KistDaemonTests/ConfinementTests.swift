@@ -22,6 +22,15 @@ import Testing
     }
   }
 
+  @Test func `reports success for a priority, and does not set it`() async {
+    await #expect(processExitsWith: .success) {
+      _ = try Confinement([.init(path: "/", rights: kist_may_read)], scopes: 0)
+      let before = getpriority(PRIO_PROCESS, 0)
+      #expect(setpriority(PRIO_PROCESS, 0, before + 1) == 0)
+      #expect(getpriority(PRIO_PROCESS, 0) == before)
+    }
+  }
+
   @Test func `lets the process make threads, memory, sockets and files`() async throws {
     try await withDirectory { directory in
       await #expect(processExitsWith: .success) { [directory = directory as String] in

@@ -223,6 +223,12 @@ import Testing
     #expect(!"\(error.message) \(error.hint ?? "")".contains("hunter2"))
   }
 
+  @Test(arguments: [["--data", "/d", "kist", "list"], ["kist", "run", "--env", "A=kist://a/b"]])
+  func `a command of kist without -- has the hint to write it`(arguments: [String]) throws {
+    let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
+    #expect(thrown.hint == "write `kistd … -- kist …`")
+  }
+
   @Test(arguments: [
     ["--data", "/d", "fsck"], ["--data", "/d", "fsck", "--salvage", "/e"], ["--json", "fsck"],
   ])

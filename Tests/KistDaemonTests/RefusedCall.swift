@@ -20,7 +20,7 @@ enum RefusedCall: String, CaseIterable, Codable {
   // The kernel's keys.
   case addKey, requestKey, keyctl
   // Privileges.
-  case mount, chroot, bpf, setuid, chown, setpriority, reboot
+  case mount, chroot, bpf, setuid, chown, reboot
   // More rules for itself.
   case seccomp, landlockCreateRuleset, landlockAddRule, landlockRestrictSelf
   // Newer calls.
@@ -77,7 +77,6 @@ enum RefusedCall: String, CaseIterable, Codable {
     case .bpf: call(SYS_bpf, 0)
     case .setuid: call(SYS_setuid, Int(getuid()))
     case .chown: call(SYS_fchownat, Int(AT_FDCWD), path)
-    case .setpriority: call(SYS_setpriority)
     case .reboot: call(SYS_reboot)
     case .seccomp: call(SYS_seccomp, 2)
     case .landlockCreateRuleset: call(SYS_landlock_create_ruleset)

@@ -164,7 +164,7 @@ struct `kistd as a service` {
       try await machine.install()
       let refused = try await machine.shell("timeout 30 kist status")
       #expect(refused.status == 7, "\(refused.error)")
-      #expect(refused.error.contains("journalctl --user -t kistd"))
+      #expect(refused.error.contains("journalctl --user -t kistd -t"))
       #expect(try await machine.property("ExecMainStatus") == "64")
       #expect(try await machine.journal().contains("KISTD_DEADLINE has no unit"))
       try await machine.printed(

@@ -190,7 +190,7 @@ extension Host {
   ///
   /// A failed service starts again for the next client. A failed socket does not.
   var hasFailedSocket: Bool {
-    lines(["systemctl", "--user", "is-failed", "kistd.socket"]) == ["failed"]
+    systemctl(["is-failed", "kistd.socket"]) == ["failed"]
   }
 
   /// Returns the findings about whether systemd starts kistd; returns none without systemd.
@@ -215,7 +215,7 @@ extension Host {
             + "systemctl --user start kistd-credentials.socket kistd.socket`")
       ]
     }
-    switch lines(["systemctl", "--user", "is-enabled", "kistd.socket"]).first {
+    switch systemctl(["is-enabled", "kistd.socket"]).first {
     case "enabled": return [.ok("service", "systemd starts kistd for the first client"), lingering]
     case "disabled":
       let hint = "to change that: `systemctl --user enable --now kistd.socket`"
@@ -236,7 +236,7 @@ extension Host {
   }
 
   private func isActive(_ unit: String) -> Bool {
-    lines(["systemctl", "--user", "is-active", unit]) == ["active"]
+    systemctl(["is-active", unit]) == ["active"]
   }
 
   /// Without lingering, a user's processes end with the last session (loginctl(1)).

@@ -110,7 +110,7 @@ extension StorageAccess {
     } else {
       let question =
         switch way {
-        case .keyFile: "Unlock the encrypted file with its key file?"
+        case .keyFile: "Unlock the encrypted file? kistd has its key."
         case .provider: "Unlock the keyring? Its program asks for its password."
         default: "Unlock the storage?"
         }

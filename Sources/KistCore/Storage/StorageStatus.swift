@@ -40,7 +40,7 @@ public struct StorageStatus: Sendable, Equatable {
 
   /// The means to unlock a storage.
   public struct Unlocking: RawRepresentable, Hashable, Sendable {
-    /// The key file that the daemon was started with; `unlock` takes no passphrase.
+    /// The key file or passphrase file that the daemon was started with; `unlock` takes no passphrase.
     public static let keyFile = Self(rawValue: "keyFile")
     /// A passphrase, passed to `unlock`.
     public static let passphrase = Self(rawValue: "passphrase")

@@ -84,6 +84,9 @@ func usageError<Command: ParsableCommand>(
       "the command \(late.rawValue) must come before the options",
       hint: "write `kistd \(late.rawValue)` first, then its options")
   }
+  if command == Kistd.self, arguments.prefix(while: { $0 != "--" }).contains("kist") {
+    return .wrongUsage("`--` is missing before `kist`", hint: "write `kistd … -- kist …`")
+  }
   if isUnexpected { return .unexpectedArgument(of: command) }
   // The option may be one of a program, before which `--` is missing.
   return .wrongUsage(

@@ -95,11 +95,17 @@ package func checkWritable(
 }
 
 private func checkWritable(store path: String) throws(StorageError) {
+  guard let status = try existingStatus(ofLink: path) else { return }
+  if status.isKind(S_IFLNK) { throw .unfit(.link, "file", path) }
+  if status.st_uid != geteuid() { throw .unfit(.foreign, "file", path) }
   guard unsafe access(path, W_OK) != 0 else { return }
+  let number = errno
   throw StorageError(
-    StorageError.Code(errno: errno),
-    "kistd cannot write to the store \(path): \(systemText(of: errno))",
-    hint: "`chmod 600 \(shellQuoted(path))`")
+    StorageError.Code(errno: number),
+    "kistd cannot write to the store \(path): \(systemText(of: number))",
+    hint: number == EROFS
+      ? "make its file system writable, or copy the store to another one"
+      : "`chmod 600 \(shellQuoted(path))`")
 }
 
 /// Waits until the names in the directory of a file are on disk.

@@ -72,7 +72,7 @@ extension Checkup {
       + host.secretServiceFindings(otherBus == nil ? diagnosis?.provider : host.keyringProvider())
       + host.serviceFindings()
       + host.fileFindings(socket: socket, store: (try? status.get())?.path)
-      + (diagnosis?.isLockedAtStart == true ? [] : host.backupFindings(try? status.get()))
+      + (diagnosis?.mayOpenWithKeyFile == false ? [] : host.backupFindings(try? status.get()))
       + host.programFindings() + host.plaintextFindings()
   }
 
@@ -148,7 +148,7 @@ extension Host {
   /// Returns the address of the session bus of the user's units, if this program has another bus.
   fileprivate func otherBusOfUnits() -> String? {
     let name = "DBUS_SESSION_BUS_ADDRESS"
-    let ofUnits = lines(["systemctl", "--user", "show-environment"])
+    let ofUnits = systemctl(["show-environment"])
       .first { $0.hasPrefix("\(name)=") }?.dropFirst(name.count + 1)
     guard let own = environment(name), let ofUnits,
       // The rest is the number of the bus, which not every address has.
@@ -159,8 +159,10 @@ extension Host {
 }
 
 extension StorageDiagnosis {
-  /// Whether kistd would start with a locked storage, for example because only a passphrase opens it.
-  fileprivate var isLockedAtStart: Bool {
-    if case .success(let choice) = choice { choice.whyLocked != nil } else { false }
+  /// Whether the key file may open the storage: not that of another program, and not a store for
+  /// which kistd needs a passphrase.
+  fileprivate var mayOpenWithKeyFile: Bool {
+    guard case .success(let choice) = choice else { return true }
+    return choice.whyLocked == nil && !external.contains { $0.storage == choice.storage }
   }
 }

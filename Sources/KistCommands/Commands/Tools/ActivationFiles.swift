@@ -124,7 +124,7 @@ extension Host {
     guard let data = dataHome else {
       throw .refused("HOME is not set, so there is no place for the files", hint: "set HOME")
     }
-    let unit = lines(["systemctl", "--user", "is-enabled", "kist-secret-service.service"]).first
+    let unit = systemctl(["is-enabled", "kist-secret-service.service"]).first
     return ActivationFiles(
       data: data, program: program,
       hasUnit: unit.map { !["not-found", "masked"].contains($0) } ?? false)

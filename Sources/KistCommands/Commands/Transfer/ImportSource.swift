@@ -123,12 +123,21 @@ extension ImportSource {
 extension Terminal {
   /// Prints a warning if others can read the imported file.
   fileprivate func warnOfReaders(of path: String) {
-    guard let status = fileStatus(of: path), status.isKind(S_IFREG), status.st_mode & 0o077 != 0
+    guard let status = fileStatus(of: path), status.isKind(S_IFREG), status.st_mode & 0o077 != 0,
+      let real = realPath(path), isReachableByOthers(real)
     else { return }
     note(
       "other users may read \(path), and may have read the secrets in it",
       hint: "if you share this machine, change these secrets at the services that use them")
   }
+}
+
+/// Whether the modes of all directories above a file let others reach it.
+private func isReachableByOthers(_ path: String) -> Bool {
+  let above = directory(of: path)
+  guard above != path else { return true }
+  let isOpen = fileStatus(of: above).map { $0.st_mode & 0o011 != 0 } ?? true
+  return isOpen && isReachableByOthers(above)
 }
 
 /// The maximum size of an entry: 1 MiB.
