@@ -159,7 +159,8 @@ import Testing
     (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
     (
       .failed,
-      "problem\tservice\tsystemd could not start kistd\t`journalctl --user -t kistd -t '(kistd)'` shows why", 7
+      "problem\tservice\tsystemd could not start kistd\t`journalctl --user -t kistd -t '(kistd)'` shows why",
+      7
     ),
     (.masked, "note\tservice\tthe unit of kistd is masked, so kist does not start kistd\t", 0),
     (.noLinger, "note\tlinger\tkistd ends with the last session of this user\ton a server", 0),
