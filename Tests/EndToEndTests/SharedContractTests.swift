@@ -27,14 +27,16 @@ import Testing
   private func withVault(
     _ variables: [String: String] = [:], _ body: (Daemon) async throws -> Void
   ) async throws {
+    let adapter = ProcessInfo.processInfo.environment["KIST_ADAPTER"]
+    let new = adapter == nil ? try await NewVault.made.value : nil
     let cluster =
-      if let adapter = ProcessInfo.processInfo.environment["KIST_ADAPTER"] {
-        try await SharedCluster(servedBy: adapter)
-      } else { try SharedCluster() }
+      if let adapter { try await SharedCluster(servedBy: adapter) } else {
+        try SharedCluster(new?.engine.forked() ?? MemoryEngine())
+      }
     try await withHome { home in
       var home = home
       home.variables = variables
-      _ = try await cluster.makeVault(in: home)
+      if let new { try new.copy(to: home) } else { _ = try await cluster.makeVault(in: home) }
       let end = try await withDaemon(in: home, cluster.options, body)
       #expect(end.status == .exited(0), "\(end.log)")
     }
@@ -64,6 +66,40 @@ import Testing
       show(.sample)
       try await body(
         ManualClock(whenMoved: show), ["LD_PRELOAD": library, "CLOCK_FILE": file])
+    }
+  }
+}
+
+/// A new vault in memory, and the files of its machine.
+///
+/// Each test copies it, because the key of the admin's passphrase takes a second of processor time.
+private struct NewVault {
+  let engine: MemoryEngine
+  /// The contents of the files, by their paths in the home directory.
+  let files: [String: Data]
+
+  static let made = Task {
+    let cluster = try SharedCluster()
+    return try await withHome { home in
+      _ = try await cluster.makeVault(in: home)
+      await cluster.stop()
+      let names = try FileManager.default.subpathsOfDirectory(atPath: home.path + "/.local")
+      let files = names.map { ".local/" + $0 }.compactMap { name in
+        FileManager.default.contents(atPath: home.path + "/" + name).map { (name, $0) }
+      }
+      return NewVault(engine: cluster.engine, files: Dictionary(uniqueKeysWithValues: files))
+    }
+  }
+
+  func copy(to home: Home) throws {
+    for (name, content) in files {
+      let path = URL(filePath: home.path + "/" + name)
+      try FileManager.default.createDirectory(
+        at: path.deletingLastPathComponent(), withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o700])
+      try #require(
+        FileManager.default.createFile(
+          atPath: path.path, contents: content, attributes: [.posixPermissions: 0o600]))
     }
   }
 }
