@@ -249,7 +249,7 @@ import Testing
     Fault.keyInBackup.befall(&machine)
     machine.status = .failure(.locked("x"))
     machine.isLeftToStart = true
-    machine.diagnosis?.choice = .success(.init(storage: storage, reason: "chosen before"))
+    machine.diagnosis.choice = .success(.init(storage: storage, reason: "chosen before"))
     #expect(await examine(machine).output.contains("backup") == (storage == "encrypted-file"))
   }
 

@@ -25,9 +25,10 @@ import Testing
   @Test func `reports success for a priority, and does not set it`() async {
     await #expect(processExitsWith: .success) {
       _ = try Confinement([.init(path: "/", rights: kist_may_read)], scopes: 0)
-      let before = getpriority(PRIO_PROCESS, 0)
-      #expect(setpriority(PRIO_PROCESS, 0, before + 1) == 0)
-      #expect(getpriority(PRIO_PROCESS, 0) == before)
+      let process = __priority_which_t(PRIO_PROCESS.rawValue)
+      let before = getpriority(process, 0)
+      #expect(setpriority(process, 0, before + 1) == 0)
+      #expect(getpriority(process, 0) == before)
     }
   }
 
