@@ -60,8 +60,8 @@ import Testing
         "it belongs to another user: move it away, or `chown` it to the user of kistd"
       ),
       (
-        "chown 61234 ~/.local/share/kist/credentials.db",
-        "it belongs to another user: move it away, or `chown` it to the user of kistd"
+        "cd ~/.local/share/kist; chmod 644 credentials.db; chown 61234 credentials.db",
+        "`chown` it to the user of kistd"
       ),
       (
         "cd ~/.local/share/kist; mount --bind credentials.db credentials.db; "
