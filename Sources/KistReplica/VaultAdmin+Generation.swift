@@ -6,6 +6,8 @@ internal import KistVault
 
 /// The maximum number of rows in one commit, and the maximum size of these rows in bytes.
 private let (mostRows, mostRowBytes) = (100, 900_000)
+/// The number of first bytes of key tags whose rows are deleted at the same time.
+private let removalsAtOnce = 8
 
 extension VaultAdmin {
   /// Gives the vault a new key, which only the remaining members get, and seals all rows with it.
@@ -231,13 +233,35 @@ extension VaultAdmin {
   /// Deletes the rows and the marker of a generation that has ended, or that never began.
   private func remove(_ generation: UInt32) async throws(StorageError) {
     try await delete([.head(generation: generation)])
-    for byte in UInt8.min ... .max {
-      var request = ListRequest(generation: generation, firstByte: byte)
-      while case .page(let page) = try await cluster.list(request), !page.rows.isEmpty {
-        try await delete(page.rows.map { .row(generation: generation, key: $0.key) })
-        request.after = page.rows.last?.key
-        if page.isLast { break }
+    // Several at once, because the order does not matter.
+    let problem: StorageError? = await withTaskGroup { group in
+      for byte in UInt8.min ... .max {
+        if byte >= removalsAtOnce, let problem = await group.next() ?? nil {
+          group.cancelAll()
+          return problem
+        }
+        group.addTask { () -> StorageError? in
+          do throws(StorageError) {
+            try await removeRows(of: generation, beginningWith: byte)
+          } catch {
+            return error
+          }
+          return nil
+        }
       }
+      return await group.first { $0 != nil } ?? nil
+    }
+    if let problem { throw problem }
+  }
+
+  private func removeRows(
+    of generation: UInt32, beginningWith byte: UInt8
+  ) async throws(StorageError) {
+    var request = ListRequest(generation: generation, firstByte: byte)
+    while case .page(let page) = try await cluster.list(request), !page.rows.isEmpty {
+      try await delete(page.rows.map { .row(generation: generation, key: $0.key) })
+      request.after = page.rows.last?.key
+      if page.isLast { break }
     }
   }
 
