@@ -27,7 +27,7 @@ func nothingListening(at path: String) -> StorageError {
     hint: mayListen(at: path)
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
-          ? "; `\(readJournal)` shows why the last one ended; after you have mended it: "
+          ? "; if that fails, `\(readJournal)` shows why; after you have mended it: "
             + "`systemctl --user reset-failed 'kistd*'`" : "")
       : remedy(forMissingRuntimeDirectoryOf: path, environment: environmentVariable)
         ?? "kistd cannot listen there: name a socket in a directory of your own with mode 700, "

@@ -14,7 +14,7 @@ struct CommandNotStarted: Error {
   var complaint: StorageError {
     let hint: String? =
       switch failure {
-      case ENOENT: "check the spelling of its name, and that it is in a directory of PATH"
+      case ENOENT: "check the spelling of its name or path; a name must be in a directory of PATH"
       case E2BIG: "a variable holds 128 KiB at most; use --file for more"
       default: nil
       }

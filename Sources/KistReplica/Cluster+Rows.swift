@@ -21,10 +21,11 @@ extension Cluster {
         ListRequest(generation: keys.generation, firstByte: $0, position: position)
       }
     }
-    let problem: StorageError? = await withTaskGroup { group in
+    typealias Read = (ListRequest, Result<ListReply, StorageError>)
+    let problem = await withTaskGroup(of: Read.self) { group async -> StorageError? in
       func begin(_ request: ListRequest?) {
         guard let request else { return }
-        group.addTask { () -> (ListRequest, Result<ListReply, StorageError>) in
+        group.addTask { () -> Read in
           do throws(StorageError) { return (request, .success(try await list(request))) } catch {
             return (request, .failure(error))
           }

@@ -72,9 +72,7 @@ extension Replica {
     }
     var chain = HeadChain(after: known, copy: try? copy.state())
     try await cluster.extend(&chain, to: reading.head, for: options.machine, see)
-    guard reading.head != nil else {
-      throw .rolledBack("the cluster does not have the head of the vault any longer")
-    }
+    guard reading.head != nil else { throw .lostHead }
     guard let first = try chain.split(at: try copy.state()) else {
       return try await replaceCopy(chain, at: reading, since: start)
     }
@@ -211,6 +209,7 @@ extension Cluster {
 
 extension StorageError {
   static let wrongAnswer = untrusted("the cluster answered another question than it was asked")
+  static let lostHead = rolledBack("the cluster does not have the head of the vault")
   static let keepsChanging = StorageError(
     .busy, "the cluster discarded its history while the vault was read", hint: "try again")
   static let newGeneration = StorageError(

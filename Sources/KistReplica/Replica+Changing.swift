@@ -111,7 +111,7 @@ extension Replica {
     guard member.isWriter(at: options.now()) else {
       throw .refused(
         "this machine may only read the vault", as: .denied,
-        hint: "ask an admin of the vault to make this machine a writer")
+        hint: "ask an admin of the vault to remove this machine, and to add it again as a writer")
     }
   }
 

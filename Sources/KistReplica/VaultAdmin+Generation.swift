@@ -80,6 +80,7 @@ extension VaultAdmin {
       }
       await options.backOff(before: attempt)
       known = try await changes(after: known).last
+      guard reading.head != nil else { throw .lostHead }
     }
     throw .othersChange
   }
@@ -234,7 +235,7 @@ extension VaultAdmin {
   private func remove(_ generation: UInt32) async throws(StorageError) {
     try await delete([.head(generation: generation)])
     // Several at once, because the order does not matter.
-    let problem: StorageError? = await withTaskGroup { group in
+    let problem = await withTaskGroup(of: StorageError?.self) { group async -> StorageError? in
       for byte in UInt8.min ... .max {
         if byte >= removalsAtOnce, let problem = await group.next() ?? nil {
           group.cancelAll()

@@ -156,6 +156,7 @@ import Testing
     (.fullDisk, "problem\tdisk\t3 MiB are free for /home/u/.local/share/kist\t", 13),
     (.nearlyFullDisk, "note\tdisk\t63 MiB are free", 0),
     (.disabled, "note\tservice\tsystemd starts kistd only after the first kist command\t", 0),
+    (.noManager, "note\tservice\tno systemd runs for this user, so kist starts kistd itself\t", 0),
     (.notInstalled, "note\tservice\tsystemd has no unit for kistd, so kist starts it itself\t", 0),
     (
       .failed,

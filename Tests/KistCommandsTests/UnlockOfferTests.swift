@@ -75,9 +75,13 @@ import Testing
 
   @Test(
     arguments: [
-      (.keyFile, "Unlock the encrypted file? kistd has its key. [Y/n] "),
-      (.provider, "Unlock the keyring? Its program asks for its password. [Y/n] "),
-      (.passphrase, "Passphrase of the encrypted file: "),
+      // kistd can open the store, so an earlier reason is no longer true.
+      (.keyFile, "The storage is locked. Unlock the encrypted file? kistd has its key. [Y/n] "),
+      (
+        .provider,
+        "The key file is missing. Unlock the keyring? Its program asks for its password. [Y/n] "
+      ),
+      (.passphrase, "The key file is missing. Passphrase of the encrypted file: "),
     ] as [(StorageStatus.Unlocking, String)])
   func `reports why it is locked, and names what it unlocks, before it asks`(
     way: StorageStatus.Unlocking, question: String
@@ -86,7 +90,7 @@ import Testing
   {
     let world = World(unlocksWith: way)
     _ = await world.run(["load", "s"], typing: ["n"])
-    #expect(world.questions == ["The key file is missing. " + question])
+    #expect(world.questions == [question])
   }
 
   @Test func `stays locked with a wrong passphrase`() async {

@@ -17,7 +17,7 @@ import Testing
       ]
     ),
     (.lies, 20, ["save: answered", "new key: answered", "removed"]),
-    (.linearizability, 2, ["save: answered", "load fresh: answered", "new key: answered"]),
+    (.linearizability, 4, ["save: answered", "load fresh: answered", "new key: answered"]),
   ])
   func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) async {
     var counts: [String: Int] = [:]

@@ -227,6 +227,12 @@ extension Host {
       return [
         .note("service", "the unit of kistd is masked, so kist does not start kistd", hint: hint)
       ]
+    case nil where file("/run/user/\(uid)/systemd/private") == nil:
+      let hint = "on a server: `loginctl enable-linger \(user ?? "USER")`"
+      return [
+        .note(
+          "service", "no systemd runs for this user, so kist starts kistd itself", hint: hint)
+      ]
     default:
       let hint = "`make install` installs the unit"
       return [

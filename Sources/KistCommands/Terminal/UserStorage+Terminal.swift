@@ -98,12 +98,14 @@ extension StorageAccess {
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {
-    let reason = error.message.prefix(1).uppercased() + error.message.dropFirst()
     var passphrase: Secret?
     let status = try await status()
     let way = status.unlocksWith
     // The key file is missing, or opens another store.
     if way == .keyFile, !status.reopensAtRestart { return false }
+    // A file that was missing may be there again.
+    let message = way == .keyFile ? "the storage is locked" : error.message
+    let reason = message.prefix(1).uppercased() + message.dropFirst()
     if way == .passphrase {
       passphrase = try terminal.askHidden("\(reason). Passphrase of the encrypted file: ")
       if passphrase?.isEmpty == true { return false }

@@ -74,7 +74,9 @@ struct CommandNotStarted: Error, CustomStringConvertible {
 
   var exitStatus: CInt { code == ENOENT ? 127 : 126 }
   var description: String { "cannot start \(command): \(systemText(of: code))" }
-  var hint: String { "check that it is on PATH and executable" }
+  var hint: String {
+    "check its name or path, and that it is executable; a name must be in a directory of PATH"
+  }
 }
 
 /// Starts a process that waits to become a command; `nil` with `errno` set if that fails.

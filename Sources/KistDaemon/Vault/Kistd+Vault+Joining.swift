@@ -60,6 +60,7 @@ func makeVault(
       .denied, "this machine has a copy of a vault already, \(options.copyPath)",
       hint: "for another vault, name another directory with --data; nothing was changed")
   }
+  try checkThatNoKistdRuns(options)
   let cluster = try options.cluster(environment)
   // This comes first, so that the user does not type a passphrase in vain, and no key is made.
   guard try await cluster.records([.roster(number: 1)]) == [nil] else { throw .vaultExists }
@@ -73,11 +74,23 @@ func makeVault(
   try await join(invitation, options, environment)
 }
 
+/// Throws where a kistd serves a storage, because it would keep that one.
+private func checkThatNoKistdRuns(_ options: Options) throws(StorageError) {
+  guard let running = try Guest(on: options) else { return }
+  let lock = try? openOwnFile(running.socket + ".lock", O_RDONLY)
+  defer { if let lock { close(lock) } }
+  throw StorageError(
+    .busy, "kistd is running, and would go on with the storage that it has",
+    hint: "\(lock.map { LockOwner(of: $0).stop } ?? "stop it"), then try again; nothing was changed"
+  )
+}
+
 /// Makes the copy of a vault, and records that credentials are kept in it, unless there are others.
 func join(
   _ invitation: SharedVault.Invitation, _ options: Options,
   _ environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) {
+  try checkThatNoKistdRuns(options)
   let replica = try ReplicaOptions(machineKey: options.machineKey)
   let cluster = try options.cluster(environment)
   let made = MadeCopy()

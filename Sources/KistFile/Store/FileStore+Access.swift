@@ -125,10 +125,16 @@ extension FileStore {
     }
   }
 
-  /// Returns whether the store would now open unattended; tries a key file, but not a passphrase.
+  /// Returns whether the store would now open unattended; tries a key file, but not a passphrase, which
+  /// takes long.
   private func opensByItself(_ slots: [KeySlot], _ file: String?) -> Bool {
     guard let file else { return false }
-    if case .passphraseFile = options.keySource { return (try? exists(file)) == true }
+    if case .passphraseFile = options.keySource {
+      let reason: StorageError? = state.withLock {
+        if case .locked(let why) = $0 { why } else { nil }
+      }
+      return (try? exists(file)) == true && reason != .wrongPassphrase(inFile: file)
+    }
     return (try? masterKey(from: options.keySource, slots, storeID: storeID)) != nil
   }
 
@@ -225,12 +231,18 @@ func masterKey(
     do throws(StorageError) {
       return try openSlot(with: passphrase, among: slots, storeID: storeID).master
     } catch  where error.code == .wrongPassphrase {
-      throw .locked(
-        "the passphrase in \(path) does not open this store",
-        hint: "put the right passphrase there, then run `kist unlock`")
+      throw .wrongPassphrase(inFile: path)
     }
   case .passphrase(let passphrase):
     return try openSlot(with: passphrase, among: slots, storeID: storeID).master
+  }
+}
+
+extension StorageError {
+  fileprivate static func wrongPassphrase(inFile path: String) -> StorageError {
+    .locked(
+      "the passphrase in \(path) does not open this store",
+      hint: "correct it and restart kistd, or give `kist unlock` the passphrase")
   }
 }
 

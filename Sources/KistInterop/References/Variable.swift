@@ -23,7 +23,9 @@ package struct Variable: Sendable, Equatable {
   package init(_ text: String, of option: String, place: String) throws(StorageError) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let name = Self.name(parts[0].utf8) else {
-      throw .badRequest("\(place) is not NAME=kist://SERVICE/ACCOUNT")
+      throw .badRequest(
+        "\(place) is not NAME=kist://SERVICE/ACCOUNT",
+        hint: "a name consists of letters, digits and underscores")
     }
     let place = "\(option) \(name)"
     let reference = try CredentialReference(String(parts[1]), at: place)

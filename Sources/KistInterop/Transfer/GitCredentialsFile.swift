@@ -6,10 +6,15 @@ internal import KistCore
 /// the same names as if git had stored them with kist.
 func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(firstIsTaken: true)
+  var (hasURL, firstOther) = (false, nil as Int?)
   try text.forEachLine { (line, number) throws(StorageError) in
     guard !line.isEmpty, line[0] != UInt8(ascii: "#") else { return }
     let parts = URLParts(line)
-    guard let scheme = parts.scheme else { return file.leaveOut(.notALogin, at: number) }
+    guard let scheme = parts.scheme else {
+      firstOther = firstOther ?? number
+      return file.leaveOut(.notALogin, at: number)
+    }
+    hasURL = true
     guard let user = parts.user, let password = parts.password else {
       return file.leaveOut(.withoutPassword, at: number)
     }
@@ -24,6 +29,9 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
       return file.leaveOut(.withoutPassword, at: number)
     }
     try file.add(credential, at: number)
+  }
+  if !hasURL, let line = firstOther {
+    throw .badRequest("line \(line) is not a URL, as all lines of such a file are")
   }
   return file
 }

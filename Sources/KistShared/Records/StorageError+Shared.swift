@@ -17,8 +17,9 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "the cluster was restored from an old snapshot, or shows two histories; nothing was changed, "
-        + "and the copy on this machine is intact; an admin can begin a new generation from it")
+        "check that the adapter serves this vault, for example with `--vault` of kist-etcd; otherwise the "
+        + "cluster was restored from an old snapshot, or shows two histories; nothing was changed, and the "
+        + "copy on this machine is intact: back it up with `kist backup`")
   }
 
   /// A later version of kist wrote the record.
@@ -34,7 +35,9 @@ extension StorageError {
   /// The roster does not list this machine.
   package static let notMember = StorageError(
     .denied, "this machine is not a member of the vault",
-    hint: "ask an admin of the vault to add this machine; nothing was changed", outcome: .unchanged)
+    hint:
+      "ask an admin of the vault to add this machine; if it was removed and added again, "
+      + "`kistd vault join` says what to do; nothing was changed", outcome: .unchanged)
 }
 
 /// Runs the decoding of a record, and converts errors about the encrypted file, which do not apply

@@ -36,7 +36,9 @@ struct Machine: Sendable {
   /// One on which nothing is wrong.
   static var healthy: Machine {
     let own = ["/run/user/7/kist", "/home/u/.local/share/kist", "/home/u/.local/state/kist"]
-    let roots = ["/home/u", "/run/systemd/system", "/var/lib/systemd/linger/u"]
+    let roots = [
+      "/home/u", "/run/systemd/system", "/run/user/7/systemd/private", "/var/lib/systemd/linger/u",
+    ]
     let programs = ["/usr/bin/kist", "/usr/bin/kistd", "/usr/bin/systemctl"]
     var files: [String: Host.File] = [:]
     for (number, path) in (own + roots + programs).enumerated() {
@@ -150,6 +152,7 @@ enum Fault: CaseIterable {
     noDockerHelper,
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, unitsCutOff, notInstalled,
+    noManager,
     noLinger, atDesk
   case keyInBackup, plaintext, unreadPlaintext
   case noSecretService, secretServiceNotStarted, secretServiceOutdated, nameTaken
@@ -233,6 +236,9 @@ enum Fault: CaseIterable {
     case .failed: machine.hasFailedSocket = true
     case .unitsCutOff: machine.servesUnits = false
     case .notInstalled: machine.isEnabled = nil
+    case .noManager:
+      machine.isEnabled = nil
+      machine.files["/run/user/7/systemd/private"] = nil
     case .noLinger: machine.files["/var/lib/systemd/linger/u"] = nil
     case .atDesk:
       machine.files["/var/lib/systemd/linger/u"] = nil
