@@ -6,6 +6,57 @@ internal import KistVault
 /// The number of pages of rows that are read at the same time.
 private let pagesAtOnce = 4
 
+/// The rows of a generation at a position, while they are listed.
+private struct Listing {
+  private let generation: UInt32
+  private let position: ClusterPosition
+  private var verified: RowList
+  private(set) var rows: [RowTag: SealedRow] = [:]
+  /// The next first byte of key tags; 256 at the end.
+  private var nextByte = 0
+
+  init(of keys: GenerationKeys, _ head: VerifiedHead, at position: ClusterPosition) {
+    (generation, self.position) = (keys.generation, position)
+    verified = RowList(of: keys, head: head)
+  }
+
+  /// Returns the request for the first page of the next first byte; `nil` if there is none.
+  mutating func firstPage() -> ListRequest? {
+    guard let byte = UInt8(exactly: nextByte) else { return nil }
+    nextByte += 1
+    return ListRequest(generation: generation, firstByte: byte, position: position)
+  }
+
+  /// Verifies and adds a page; returns the next request; `nil` if there is none.
+  mutating func add(
+    _ reply: ListReply, to request: ListRequest
+  ) throws(StorageError) -> ListRequest? {
+    guard case .page(let page) = reply else { throw .keepsChanging }
+    var after = request.after
+    for row in page.rows {
+      // So that a cluster cannot repeat pages for ever.
+      if let after, row.key <= after { throw .wrongAnswer }
+      after = row.key
+      let sealed = try verified.add(row.bytes, key: row.key)
+      rows[sealed.identity.tag] = sealed
+    }
+    if page.isLast { return firstPage() }
+    guard !page.rows.isEmpty else { throw .wrongAnswer }
+    var next = request
+    next.after = after
+    return next
+  }
+
+  /// Throws `corrupt` unless all rows were added.
+  func conclude() throws(StorageError) { try verified.conclude() }
+}
+
+/// A page, and the request for it.
+private struct ReadPage: Sendable {
+  let request: ListRequest
+  let reply: Result<ListReply, StorageError>
+}
+
 extension Cluster {
   /// Lists and verifies all rows of a generation at a position.
   ///
@@ -13,54 +64,49 @@ extension Cluster {
   func rows(
     of keys: GenerationKeys, _ head: VerifiedHead, at position: ClusterPosition
   ) async throws(StorageError) -> [RowTag: SealedRow] {
-    var verified = RowList(of: keys, head: head)
-    var rows: [RowTag: SealedRow] = [:]
-    var firstBytes = (UInt8.min ... .max).makeIterator()
-    func firstPage() -> ListRequest? {
-      firstBytes.next().map {
-        ListRequest(generation: keys.generation, firstByte: $0, position: position)
-      }
-    }
-    typealias Read = (ListRequest, Result<ListReply, StorageError>)
-    let problem = await withTaskGroup(of: Read.self) { group async -> StorageError? in
+    var listing = Listing(of: keys, head, at: position)
+    let problem = await withTaskGroup(of: ReadPage.self) { group async -> StorageError? in
       func begin(_ request: ListRequest?) {
         guard let request else { return }
-        group.addTask { () -> Read in
-          do throws(StorageError) { return (request, .success(try await list(request))) } catch {
-            return (request, .failure(error))
-          }
+        group.addTask { await read(request) }
+      }
+      for _ in 0..<pagesAtOnce { begin(listing.firstPage()) }
+      while let page = await group.next() {
+        do throws(StorageError) {
+          begin(try listing.add(try page.reply.get(), to: page.request))
+        } catch {
+          group.cancelAll()
+          return error
         }
       }
-      for _ in 0..<pagesAtOnce { begin(firstPage()) }
-      do throws(StorageError) {
-        while let (read, reply) = await group.next() {
-          guard case .page(let page) = try reply.get() else { throw .keepsChanging }
-          var request = read
-          for row in page.rows {
-            // So that a cluster cannot repeat pages for ever.
-            guard request.after.map({ row.key > $0 }) ?? true else { throw .wrongAnswer }
-            request.after = row.key
-            let sealed = try verified.add(row.bytes, key: row.key)
-            rows[sealed.identity.tag] = sealed
-          }
-          guard page.isLast || !page.rows.isEmpty else { throw .wrongAnswer }
-          begin(page.isLast ? firstPage() : request)
-        }
-        return nil
-      } catch {
-        group.cancelAll()
-        return error
-      }
+      return nil
     }
     if let problem { throw problem }
-    try verified.conclude()
-    return rows
+    try listing.conclude()
+    return listing.rows
   }
 
-  /// Reads the rows that the last change of each credential saved.
+  private func read(_ request: ListRequest) async -> ReadPage {
+    do throws(StorageError) {
+      return ReadPage(request: request, reply: .success(try await list(request)))
+    } catch { return ReadPage(request: request, reply: .failure(error)) }
+  }
+
+  /// Reads the rows that the last change of each credential saved; throws `corrupt` if one is missing or
+  /// is another one.
   func rows(
     savedBy heads: [VerifiedHead], _ generation: UInt32
   ) async throws(StorageError) -> [RecordID: [UInt8]] {
+    let found = try await currentRows(savedBy: heads, generation)
+    guard found.others.isEmpty else { throw .wrongRow }
+    return found.rows
+  }
+
+  /// Reads the rows that the last change of each credential saved, and returns the key tags of those that
+  /// are missing or are others, for example because they were saved after these heads.
+  func currentRows(
+    savedBy heads: [VerifiedHead], _ generation: UInt32
+  ) async throws(StorageError) -> (rows: [RecordID: [UInt8]], others: Set<RecordID>) {
     var saved: [RecordID: Digest] = [:]
     for head in heads.map(\.head) {
       switch head.change {
@@ -70,7 +116,7 @@ extension Cluster {
       }
     }
     let keys = saved.keys.sorted()
-    var rows: [RecordID: [UInt8]] = [:]
+    var (rows, others) = ([RecordID: [UInt8]](), Set<RecordID>())
     // Most rows are small, so a cluster can answer many of them together.
     var (first, most) = (0, 16)
     while first < keys.count {
@@ -81,8 +127,11 @@ extension Cluster {
         guard records.count == keys.count else { throw .wrongAnswer }
         for (key, record) in zip(keys, records) {
           // Checked at once, so that a cluster cannot fill the memory with other bytes.
-          guard let record, Digest(of: record) == saved[key] else { throw .wrongRow }
-          rows[key] = record
+          if let record, Digest(of: record) == saved[key] {
+            rows[key] = record
+          } else {
+            others.insert(key)
+          }
         }
         first += keys.count
       } catch {
@@ -90,6 +139,6 @@ extension Cluster {
         most = keys.count / 2
       }
     }
-    return rows
+    return (rows, others)
   }
 }

@@ -89,28 +89,26 @@ extension VaultAdmin {
   private func writeChanges(
     after known: KnownVault, to next: inout NextGeneration
   ) async throws(StorageError) -> KnownVault {
-    var chain = try await changes(after: known)
-    for attempt in 0... {
+    var (known, others) = (known, Set<RecordID>())
+    for _ in 0..<mostAttempts {
+      let chain = try await changes(after: known)
       guard let heads = chain.heads else { throw .othersChange }
-      do throws(StorageError) {
-        let records = try await cluster.rows(savedBy: heads, known.keys.generation)
-        var rows: [(RecordID, SealedRow?)] = []
-        for key in Set(heads.compactMap(\.head.change.key)) {
-          let row: SealedRow? =
-            if let record = records[key] {
-              try known.keys.openRow(record, key: key)
-            } else { nil }
-          rows.append((key, row))
-        }
-        try await write(rows, to: &next)
-        return chain.last
-      } catch {
-        // A row may be of a later change than the log that was read before it.
-        let before = chain.last.headRecord
-        guard error.code == .corrupt, attempt < mostAttempts else { throw error }
-        chain = try await changes(after: known)
-        guard chain.last.headRecord != before else { throw error }
+      // The log has the change of a row before the row can be read.
+      if heads.isEmpty, !others.isEmpty { throw .wrongRow }
+      let found = try await cluster.currentRows(savedBy: heads, known.keys.generation)
+      let changed = Set(heads.compactMap(\.head.change.key))
+      others = others.subtracting(changed).union(found.others)
+      var rows: [(RecordID, SealedRow?)] = []
+      for key in changed.subtracting(found.others) {
+        let row: SealedRow? =
+          if let record = found.rows[key] {
+            try known.keys.openRow(record, key: key)
+          } else { nil }
+        rows.append((key, row))
       }
+      try await write(rows, to: &next)
+      known = chain.last
+      if others.isEmpty { return known }
     }
     throw .othersChange
   }
