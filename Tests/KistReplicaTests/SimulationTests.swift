@@ -16,7 +16,7 @@ import Testing
         "new key: busy unchanged", "new key: crashed", "removed",
       ]
     ),
-    (.lies, 20, ["save: answered", "new key: answered", "removed"]),
+    (.lies, 40, ["save: answered", "new key: answered", "removed"]),
     (.linearizability, 4, ["save: answered", "load fresh: answered", "new key: answered"]),
   ])
   func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) async {
