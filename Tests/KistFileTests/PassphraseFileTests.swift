@@ -69,6 +69,8 @@ import Testing
     let opened = try await store.open(.passphraseFile(path: path))
     let error = await expect(.locked) { try await opened.credentials.load(.sample) }
     #expect(error?.message.contains("does not open") == true)
+    let status = try await opened.access.status()
+    #expect(!status.reopensAtRestart && status.unlocksWith == .passphrase)
     try write("correct horse")
     #expect(try await opened.access.unlock(nil).isLocked == false)
     await opened.close()

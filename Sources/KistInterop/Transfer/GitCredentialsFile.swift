@@ -31,7 +31,7 @@ func gitStoreCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
     try file.add(credential, at: number)
   }
   if !hasURL, let line = firstOther {
-    throw .badRequest("line \(line) is not a URL, as all lines of such a file are")
+    throw .unreadable("not a URL", line: line)
   }
   return file
 }

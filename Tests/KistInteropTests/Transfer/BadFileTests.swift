@@ -24,6 +24,7 @@ struct BadFile: CustomTestStringConvertible, Sendable {
     BadFile(.netrc, "machine", "line 1: nothing follows `machine`"),
     BadFile(.netrc, "machine a\npassword \"hunter2", "line 2: a quote is not closed"),
     BadFile(.netrc, "machine a password \"hunter2\n\"", "line 1: a quote is not closed"),
+    BadFile(.gitCredentials, "machine a login b password hunter2", "line 1: not a URL"),
     BadFile(
       .gitCredentials, "https://%FF:hunter2@x", "line 1: a part of the URL is not UTF-8"),
     BadFile(.docker, "hunter2", "line 1: not a JSON object"),
