@@ -266,7 +266,7 @@ let package = Package(
         "KistCluster", "KistCore", "KistLinearizability", "KistReplica", "KistShared", "KistSodium",
         "KistTesting", "KistVault",
       ],
-      path: "Tests/KistSimulation"),
+      path: "Tests/KistSimulation", exclude: ["seeds.txt"]),
     .testTarget(
       name: "KistReplicaTests",
       dependencies: [

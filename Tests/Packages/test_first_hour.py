@@ -44,7 +44,8 @@ class Bare(Home):
 
     def __init__(self, tree, files={}, variables={}):
         self.system, self.variables = System(tree), variables
-        self.system.shell("cp -r /etc/skel/. .", user="alice")
+        # As on Debian 13; on Debian 12, others may enter a new home.
+        self.system.shell("cp -r /etc/skel/. . && chmod 700 .", user="alice")
         for name, content in {tarball().name: tarball().read_bytes(), **files}.items():
             self.system.put(f"{HOMES['alice']}/{name}", content, mode=0o755, user="alice")
         self.login = Login(self.system)
