@@ -107,7 +107,7 @@ test: deps build ## Run the tests that take less than five minutes
 	$(call REPEAT_SEEDS,.build/debug/KistSimulation)
 	$(TEST) --filter KistSecretServiceTests
 
-# Runs the schedules that found a bug again, with the named program.
+# Runs the schedules that find bugs of the past, with the named program.
 REPEAT_SEEDS = @grep '^[a-z]' Tests/KistSimulation/seeds.txt | while read -r seed; do \
 	  SWIFT_DETERMINISTIC_HASHING=1 $(1) $$seed 1 || exit; done
 

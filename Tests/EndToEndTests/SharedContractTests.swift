@@ -28,15 +28,19 @@ import Testing
     _ variables: [String: String] = [:], _ body: (Daemon) async throws -> Void
   ) async throws {
     let adapter = ProcessInfo.processInfo.environment["KIST_ADAPTER"]
-    let new = adapter == nil ? try await NewVault.made.value : nil
+    let new = try await NewVault.made.value
     let cluster =
       if let adapter { try await SharedCluster(servedBy: adapter) } else {
-        try SharedCluster(new?.engine.forked() ?? MemoryEngine())
+        try SharedCluster(new.engine.forked())
       }
     try await withHome { home in
       var home = home
       home.variables = variables
-      if let new { try new.copy(to: home) } else { _ = try await cluster.makeVault(in: home) }
+      if adapter == nil {
+        try new.copy(to: home)
+      } else {
+        _ = try await cluster.makeVault(in: home)
+      }
       let end = try await withDaemon(in: home, cluster.options, body)
       #expect(end.status == .exited(0), "\(end.log)")
     }

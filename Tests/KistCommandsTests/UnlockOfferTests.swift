@@ -75,7 +75,7 @@ import Testing
 
   @Test(
     arguments: [
-      // kistd can open the store, so an earlier reason is no longer true.
+      // kistd has its key again, so the message of the error would be wrong.
       (.keyFile, "The storage is locked. Unlock the encrypted file? kistd has its key. [Y/n] "),
       (
         .provider,

@@ -224,15 +224,17 @@ import Testing
   }
 
   @Test(arguments: [
-    (["--data", "/d", "fsck"], "the command fsck must come before the options"),
-    (["--data", "/d", "fsck", "--salvage", "/e"], "the command fsck must come before the options"),
-    (["--json", "fsck"], "the command fsck must come before the options"),
-    (["--data", "/d", "kist", "list"], "`--` is missing before `kist`"),
-    (["kist", "run", "--env", "A=kist://a/b"], "`--` is missing before `kist`"),
+    (["--data", "/d", "fsck"], "write `kistd fsck` first, then its options"),
+    (["--data", "/d", "fsck", "--salvage", "/e"], "write `kistd fsck` first, then its options"),
+    (["--json", "fsck"], "write `kistd fsck` first, then its options"),
+    (["--data", "/d", "kist", "list"], "write `kistd … -- kist …`"),
+    (["kist", "run", "--env", "A=kist://a/b"], "write `kistd … -- kist …`"),
   ])
-  func `a command at a wrong place is named`(arguments: [String], message: String) throws {
+  func `a command at a wrong place has a hint`(arguments: [String], hint: String) throws {
     let thrown = try #require(throws: StorageError.self) { try parse(Kistd.self, arguments) }
-    #expect(thrown.message == message)
+    let isMissing = thrown.message == "`--` is missing before `kist`"
+    #expect(isMissing || thrown.message == "the command fsck must come before the options")
+    #expect(thrown.hint == hint)
   }
 
   @Test func `a program after -- is not taken for a command of kistd`() throws {

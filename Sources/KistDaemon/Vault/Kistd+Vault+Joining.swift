@@ -75,7 +75,7 @@ func makeVault(
 }
 
 /// Throws where a kistd serves a storage, because it would keep that one.
-private func checkThatNoKistdRuns(_ options: Options) throws(StorageError) {
+func checkThatNoKistdRuns(_ options: Options) throws(StorageError) {
   guard let running = try Guest(on: options) else { return }
   let lock = try? openOwnFile(running.socket + ".lock", O_RDONLY)
   defer { if let lock { close(lock) } }
@@ -90,7 +90,6 @@ func join(
   _ invitation: SharedVault.Invitation, _ options: Options,
   _ environment: @escaping @Sendable (String) -> String?
 ) async throws(StorageError) {
-  try checkThatNoKistdRuns(options)
   let replica = try ReplicaOptions(machineKey: options.machineKey)
   let cluster = try options.cluster(environment)
   let made = MadeCopy()

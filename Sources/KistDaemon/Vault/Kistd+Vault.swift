@@ -197,6 +197,8 @@ func runVaultCommand(
   case .recovery: try await addRecoveryKey(command, options, environment)
   case .join:
     var invitation = try SharedVault.Invitation(word: command.word ?? "")
+    // Before the recovery key adds this machine.
+    try checkThatNoKistdRuns(options)
     if command.recovery {
       invitation = try await addThisMachine(command, invitation, options, environment)
     }

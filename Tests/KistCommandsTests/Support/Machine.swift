@@ -152,8 +152,7 @@ enum Fault: CaseIterable {
     noDockerHelper,
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, unitsCutOff, notInstalled,
-    noManager,
-    noLinger, atDesk
+    noManager, noLinger, atDesk
   case keyInBackup, plaintext, unreadPlaintext
   case noSecretService, secretServiceNotStarted, secretServiceOutdated, nameTaken
 
