@@ -16,6 +16,12 @@ func nothingListening(at path: String) -> StorageError {
       .unavailable, "\(path) is not a socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
   }
+  if isSocketOfEndedCommand(path) {
+    return StorageError(
+      .unavailable, "no kistd is listening at \(path)",
+      hint: "the `kistd -- COMMAND` that served there has ended: let COMMAND wait for all its "
+        + "processes; for another kistd, `unset KIST_SOCKET`")
+  }
   if let usual = usualSocket(otherThan: path) {
     return StorageError(
       .unavailable, "no kistd is listening at \(path)",
@@ -54,6 +60,15 @@ extension StorageError {
 private func belongsToAnotherUser(_ directory: String) -> Bool {
   guard let status = fileStatus(of: directory) else { return errno == EACCES }
   return status.st_uid != geteuid()
+}
+
+/// Whether `kistd -- COMMAND` chose a path, and removed its directory at its end.
+///
+/// A kistd that someone starts at this path would serve another store.
+private func isSocketOfEndedCommand(_ path: String) -> Bool {
+  let folder = directory(of: path)
+  return environmentVariable("KIST_SOCKET") == path && fileStatus(of: folder) == nil
+    && folder.hasPrefix(directory(of: folder).appendingPath("kist-"))
 }
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.

@@ -46,6 +46,24 @@ import Testing
     }
   }
 
+  @Test func `because the kistd of a command has ended, the hint starts none at its socket`()
+    async throws
+  {
+    // In a process of its own, whose environment names the socket.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        let path = folder + "/kist-a1B2c3/kist.sock"
+        unsafe setenv("KIST_SOCKET", path, 1)
+        let error = await failure { () throws(StorageError) in
+          try await connect(to: path)(Line("change"))
+        }
+        #expect(error?.code == .unavailable)
+        #expect(error?.hint?.contains("has ended") == true)
+        #expect(error?.hint?.contains("start") == false)
+      }
+    }
+  }
+
   @Test(arguments: ["/etc/passwd", "/etc", "/dev/null"])
   func `because something else is there, the error says so`(path: String) async {
     let error = await failure { () throws(StorageError) in
