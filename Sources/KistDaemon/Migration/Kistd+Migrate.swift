@@ -79,7 +79,7 @@ func migrate(
     // A pinned store that is missing or replaced is not a valid source or target.
     if let probe = probes[pin.kind] { try pin.check(probe) }
   }
-  let report = MigrationReport(
+  var report = MigrationReport(
     source: source, target: target, wasSwitched: pin?.kind == target,
     keepsSource: try options.keepsInMigration(source), options: options,
     isJSON: command.output.json)
@@ -89,6 +89,7 @@ func migrate(
 
   if source.identity != nil, case .open(_, nil)? = probes[source] {
     // To open the source would make it.
+    report.isSourceMissing = true
     try await target.whileOpen(context, pin) { opened throws(StorageError) in
       try await target.unlock(opened, context)
       try pinFile.write(Pin(kind: target, storeID: opened.id), insteadOf: pin)

@@ -8,6 +8,8 @@ internal import Logging
 struct MigrationReport {
   var source: StorageKind
   var target: StorageKind
+  /// Whether the source has no store yet.
+  var isSourceMissing = false
   /// Whether credentials were kept in the target before.
   var wasSwitched: Bool
   /// Whether the source keeps its credentials, because another store also uses it.
@@ -61,9 +63,8 @@ struct MigrationReport {
         hint: keepsSource
           ? "delete those in \(target.name) with \(deletion), and run it again; "
             + "\(source.name) must stay as it is: \(otherUser)"
-          : "delete one of each pair: in the storage that kistd uses, with "
-            + "`kistd -- kist delete SERVICE ACCOUNT`; in the other storage, with "
-            + deletion + "; then run it again",
+          : "delete one of each pair: in \(source.name) with \(options.deletion(from: source)), or in "
+            + "\(target.name) with \(deletion); then run it again",
         outcome: .unchanged)
     case .damaged(let keys):
       throw StorageError(
@@ -117,8 +118,10 @@ struct MigrationReport {
 
   private func summary(of count: Int) -> String {
     let credentials = counted(count)
+    let nothing =
+      isSourceMissing ? "\(options.dataDirectory) has no store to move" : "there was nothing to move"
     return switch (wasSwitched, count) {
-    case (false, 0): "there was nothing to move; credentials are kept in \(target.name) from now on"
+    case (false, 0): "\(nothing); credentials are kept in \(target.name) from now on"
     case (false, _):
       "\(keepsSource ? "copied" : "moved") \(credentials) from \(source.name) to \(target.name)"
     case (true, 0): "credentials are kept in \(target.name) already; nothing was moved"
@@ -147,7 +150,7 @@ extension Options {
     return try PinFile(path: usualPinFile).read()?.kind == source
   }
 
-  /// Returns the command that deletes a credential from the storage that is not in use.
+  /// Returns the command that deletes a credential from a storage, whether or not it is in use.
   func deletion(from kind: StorageKind) -> String {
     let data = kind.isExternal ? "\"$(mktemp -d)\"" : shellQuoted(dataDirectory)
     return "`kistd --storage \(kind.rawValue) --data \(data) -- kist delete SERVICE ACCOUNT`"

@@ -9,7 +9,9 @@
     @Test func `report that the credentials are already in the target storage`() async throws {
       try await withKeyring { home, _, _ in
         let first = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
-        #expect(first.output.hasPrefix("there was nothing to move"), "\(first.error)")
+        #expect(
+          first.output.hasPrefix("\(home.path)/.local/share/kist has no store to move"),
+          "\(first.error)")
         for _ in 0..<2 {
           let again = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
           #expect(again.status == .exited(0))
@@ -33,10 +35,8 @@
         try FileManager.default.removeItem(atPath: data + "/storage")
         let refused = try await command("kistd", ["migrate", "--to", kind], in: home)
         #expect(refused.status == .exited(3), "\(refused.error)")
-        let hint = try #require(refused.error.firstMatch(of: /storage, with `(.+)`; then run/))
-        let deletion = hint.1.replacingOccurrences(of: "SERVICE ACCOUNT", with: "s")
-        let deleted = try await command("sh", ["-c", deletion], in: home)
-        #expect(deleted.status == .exited(0), "\(deletion): \(deleted.error)")
+        let hint = try #require(refused.error.firstMatch(of: /, or in .+ with `(.+)`; then run/))
+        try await delete(hint.1, in: home)
         let moved = try await command("kistd", ["migrate", "--to", kind], in: home)
         #expect(moved.output.hasPrefix("moved 1 credential from"), "\(moved.error)")
         try await withDaemon(in: home) { _ in
@@ -44,6 +44,33 @@
           #expect(loaded.output == "kept")
         }
       }
+    }
+
+    @Test func `name a command that deletes the credentials of a restored store`() async throws {
+      try await withKeyring { home, _, _ in
+        try await save("new", in: home, ["--storage", "libsecret"])
+        let restored = home.path + "/restored"
+        try await save("old", in: home, ["--storage", "encrypted-file", "--data", restored])
+        try FileManager.default.removeItem(atPath: restored + "/storage")
+        let migrate = ["migrate", "--data", restored, "--to", "libsecret"]
+        let refused = try await command("kistd", migrate, in: home)
+        #expect(refused.status == .exited(3), "\(refused.error)")
+        let hint = try #require(refused.error.firstMatch(of: /in the encrypted file with `(.+?)`/))
+        try await delete(hint.1, in: home)
+        let moved = try await command("kistd", migrate, in: home)
+        #expect(moved.status == .exited(0), "\(moved.error)")
+        try await withDaemon(in: home) { _ in
+          let loaded = try await command("kist", ["load", "s"], in: home)
+          #expect(loaded.output == "new")
+        }
+      }
+    }
+
+    /// Runs the command of a hint that deletes a credential.
+    private func delete(_ hint: Substring, in home: Home) async throws {
+      let deletion = hint.replacingOccurrences(of: "SERVICE ACCOUNT", with: "s")
+      let deleted = try await command("sh", ["-c", deletion], in: home)
+      #expect(deleted.status == .exited(0), "\(deletion): \(deleted.error)")
     }
 
     private func save(_ secret: String, in home: Home, _ options: [String]) async throws {
