@@ -145,14 +145,16 @@ func usageError(_ message: String, of arguments: [String]) -> StorageError {
   let help = "`\(command) --help` shows the arguments and options"
   if let error = invalidValue(message, help) { return error }
   let hasWord = repeatsAWord(message, of: arguments)
-  if arguments.first == Run._commandName, hasWord { return .commandBeforeDashes }
+  if arguments.first == Run._commandName, hasWord {
+    return arguments.contains("--") ? .wordBeforeDashes : .commandBeforeDashes
+  }
   let isMissing = message.hasPrefix("Missing ")
   // The commands for which the refused word, or an unknown option, may be meant as a secret.
   let takers = ["save", "unlock", "passphrase"] + (hasWord ? ["backup"] : [])
   let message =
     hasWord
     ? "`\(command)` does not accept one of the arguments or options"
-    : message.prefix(1).lowercased() + message.dropFirst()
+    : message.prefix(1).lowercased() + withoutFarSuggestion(message).dropFirst()
   let hint =
     switch arguments.first {
     case _ where !hasCommand:
@@ -173,6 +175,21 @@ extension StorageError {
   fileprivate static let commandBeforeDashes = StorageError.badRequest(
     "the command to run must come after --, so that kist does not take its options",
     hint: "write it as `kist run --env NAME=kist://SERVICE/ACCOUNT -- COMMAND ARGUMENTS`")
+
+  fileprivate static let wordBeforeDashes = StorageError.badRequest(
+    "`kist run` does not accept one of the arguments or options before --",
+    hint: "write the command after --, and --env, --file or --only before each value; `kist run --help` "
+      + "shows the options")
+}
+
+/// Returns a message of the parser; leaves out a suggestion that is not similar to the option.
+private func withoutFarSuggestion(_ message: String) -> String {
+  let parts = message.split(separator: "'").map(String.init)
+  guard parts.count == 5, parts[2].hasSuffix("Did you mean "),
+    nameMeant(by: String(parts[1].drop { $0 == "-" }), among: [String(parts[3].drop { $0 == "-" })])
+      == nil
+  else { return message }
+  return "\(parts[0])'\(parts[1])'"
 }
 
 /// Whether a word begins with one dash although kist has no such option.
