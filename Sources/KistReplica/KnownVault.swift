@@ -145,34 +145,22 @@ struct HeadChain {
   }
 }
 
-extension GenerationKeys {
-  /// Returns the change of the copy that stores verified rows.
+extension CopyChange {
+  /// Stores verified rows.
   ///
-  /// - Parameter services: the tag of the service under which the copy has a row, by key tag.
-  func copyChange(
-    storing rows: [RecordID: SealedRow?], services: [RecordID: Tag], state: VaultState
-  ) -> CopyChange {
-    var change = CopyChange(rows: [:], state: state)
+  /// - Parameter tag: returns the tags under which the copy has a row now; `nil` if it has none.
+  init(storing rows: [RecordID: SealedRow?], replacing tag: (RecordID) -> RowTag?, state: VaultState) {
+    self.init(rows: [:], state: state)
     for (key, row) in rows {
       // Deletes the row also if a dishonest writer gave it another service.
-      if let tag = rowTag(key, services) { change.rows[tag] = .some(nil) }
-      if let row { change.rows[row.identity.tag] = row }
+      if let tag = tag(key) { self.rows[tag] = .some(nil) }
+      if let row { self.rows[row.identity.tag] = row }
     }
-    return change
   }
 
-  /// Returns the change of the copy that leaves exactly these rows.
-  func copyChange(
-    leaving rows: [RowTag: SealedRow], instead old: [RowTag], state: VaultState
-  ) -> CopyChange {
-    var change = CopyChange(rows: rows.mapValues { .some($0) }, state: state)
-    for tag in old where rows[tag] == nil { change.rows[tag] = .some(nil) }
-    return change
-  }
-
-  /// Returns the tags under which the copy has a row; `nil` if it has none.
-  func rowTag(_ key: RecordID, _ services: [RecordID: Tag]) -> RowTag? {
-    // An id has as many bytes as a tag.
-    services[key].map { RowTag(service: $0, key: Tag(key.bytes.span)!) }
+  /// Leaves exactly some rows.
+  init(leaving rows: [RowTag: SealedRow], instead old: [RowTag], state: VaultState) {
+    self.init(rows: rows.mapValues { .some($0) }, state: state)
+    for tag in old where rows[tag] == nil { self.rows[tag] = .some(nil) }
   }
 }

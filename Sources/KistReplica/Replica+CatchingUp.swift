@@ -100,9 +100,8 @@ extension Replica {
     _ records: [RecordID: [UInt8]], at position: ClusterPosition, since start: Moment?
   ) async throws(StorageError) {
     let (keys, last) = (chain.start.keys, chain.last)
-    let services = state.withLock(\.services)
     let old = { (key: RecordID) throws(StorageError) -> SealedRow? in
-      guard let tag = keys.rowTag(key, services) else { return nil }
+      guard let tag = self.tag(of: key) else { return nil }
       return try self.copy.row(tag)
     }
     let rows = try keys.verifyRows(of: heads, after: base, records, replaced: old)
@@ -110,14 +109,20 @@ extension Replica {
     let events =
       try base == chain.start.head ? self.events(of: heads, rows, old, keys.store) : [.reset]
     if !heads.isEmpty {
+      let change = CopyChange(storing: rows, replacing: tag(of:), state: last.state)
       // Known before they are stored, because the outcome of a failed write is not known.
       state.withLock { state in
         for case (let key, let row?) in rows { state.services[key] = row.identity.tag.service }
       }
-      try await copy.apply(
-        keys.copyChange(storing: rows, services: services, state: last.state))
+      try await copy.apply(change)
     }
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
+  }
+
+  /// Returns the tags under which the copy has a row; `nil` if it has none.
+  private func tag(of key: RecordID) -> RowTag? {
+    // An id has as many bytes as a tag.
+    state.withLock { $0.services[key] }.map { RowTag(service: $0, key: Tag(key.bytes.span)!) }
   }
 
   /// Returns the last change of each credential, in the order of the changes.
@@ -155,7 +160,7 @@ extension Replica {
     // Known before they are stored, because the outcome of a failed write is not known.
     state.withLock { $0.services.merge(services) { $1 } }
     try await copy.apply(
-      last.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
+      CopyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
     advance(
       to: last, confirmedAt: start, reading.position, storing: [:], events: [.reset])
   }

@@ -122,7 +122,7 @@ package struct SharedVault: Sendable {
     // Written first: after a crash, it shows that the copy is not complete.
     try copy.setNote(known.note(asOf: asOf).encoded(signedBy: options.machine))
     try await copy.apply(
-      known.keys.copyChange(leaving: rows, instead: try await copy.tags(), state: known.state))
+      CopyChange(leaving: rows, instead: try await copy.tags(), state: known.state))
   }
 
   /// Reads and verifies the rosters from that of the invitation on, and the head.
