@@ -26,7 +26,7 @@
         changes: { request throws(StorageError) in
           try await watch(request, keys: keys, nodes: nodes)
         }
-      ).enforcingLimits()
+      ).enforcingLimits().sharingChanges()
     }
 
     private func head(_ generation: UInt32) async throws(StorageError) -> HeadReading {

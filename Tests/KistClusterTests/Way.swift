@@ -8,12 +8,13 @@ import Testing
 
 /// A way from a test to a cluster.
 enum Way: CaseIterable {
-  case direct, socket
+  case direct, shared, socket
 
   /// Returns the cluster as it is reached in this way.
   func to(_ cluster: Cluster) throws -> Cluster {
     switch self {
     case .direct: cluster
+    case .shared: cluster.sharingChanges()
     case .socket: try RunningAdapter(serving: cluster).cluster
     }
   }

@@ -1,0 +1,144 @@
+import KistCluster
+import KistCore
+import Synchronization
+import Testing
+
+@Suite(.timeLimit(.minutes(5))) struct `Callers that share the changes of a cluster` {
+  private let engine = MemoryEngine()
+
+  /// A cluster that counts the sequences that were begun.
+  private func counting(_ count: Counter, _ cluster: Cluster) -> Cluster {
+    var counting = cluster
+    counting.changes = { request throws(StorageError) in
+      count.value.withLock { $0 += 1 }
+      return try await cluster.changes(request)
+    }
+    return counting
+  }
+
+  private func request(
+    _ generation: UInt32 = 1, after position: UInt64 = 0
+  ) -> ChangesRequest {
+    ChangesRequest(generation: generation, after: ClusterPosition(position))
+  }
+
+  private func commit(_ sequences: ClosedRange<UInt64>) async throws {
+    for sequence in sequences {
+      _ = try await engine.cluster.commit(
+        .change(sequence, after: sequence == 1 ? nil : bytes(sequence - 1)))
+    }
+  }
+
+  @Test func `use one sequence for each generation, until the last one leaves`() async throws {
+    let count = Counter()
+    let cluster = counting(count, engine.cluster).sharingChanges()
+    for round in 1...2 {
+      let first = try await cluster.changes(request())
+      let others = [
+        try await cluster.changes(request()), try await cluster.changes(request(after: 2)),
+      ]
+      let other = try await cluster.changes(request(2))
+      if round == 1 { try await commit(1...3) }
+      #expect(try await first.take(3).map(\.writes?.position.number) == [1, 2, 3])
+      #expect(try await others[0].take(3).map(\.writes?.position.number) == [1, 2, 3])
+      #expect(try await others[1].take(1).map(\.writes?.position.number) == [3])
+      extendLifetime(other)
+      #expect(count.value.withLock(\.self) == 2 * round)
+    }
+  }
+
+  @Test func `get a sequence of their own for older changes`() async throws {
+    let count = Counter()
+    let cluster = counting(count, engine.cluster).sharingChanges()
+    try await commit(1...3)
+    let shared = try await cluster.changes(request(after: 2))
+    let own = try await cluster.changes(request(after: 1))
+    #expect(try await own.take(2).map(\.writes?.position.number) == [2, 3])
+    #expect(try await shared.take(1).map(\.writes?.position.number) == [3])
+    #expect(count.value.withLock(\.self) == 2)
+  }
+
+  @Test func `get unavailable if they fall far behind, and all changes if they begin again`()
+    async throws
+  {
+    let cluster = engine.cluster.sharingChanges()
+    let slow = try await cluster.changes(request())
+    let fast = try await cluster.changes(request())
+    for sequence in 1...400 as ClosedRange<UInt64> {
+      try await commit(sequence...sequence)
+      #expect(try await fast.take(1).first?.writes?.position.number == sequence)
+    }
+    let error = await #expect(throws: StorageError.self) { try await slow.take(1) }
+    #expect(error?.code == .unavailable)
+    let again = try await cluster.changes(request())
+    #expect(try await again.take(400).count == 400)
+  }
+
+  @Test func `get each large change while they read in time`() async throws {
+    let cluster = engine.cluster.sharingChanges()
+    let changes = try await cluster.changes(request())
+    for number in 1...8 as ClosedRange<UInt8> {
+      _ = try await cluster.commit(
+        Commit(expected: nil, puts: [row(7): .init(repeating: number, count: 1 << 20)]))
+      #expect(try await changes.take(1).first?.writes?.puts[row(7)]?.first == number)
+    }
+  }
+
+  @Test func `all get the error that ends the sequence, and the next caller begins another`()
+    async throws
+  {
+    let (events, continuation) = AsyncStream.makeStream(of: Void.self)
+    let count = Counter()
+    var broken = engine.cluster
+    broken.changes = { _ throws(StorageError) in
+      ClusterChanges { () throws(StorageError) in
+        var iterator = events.makeAsyncIterator()
+        _ = await iterator.next()
+        throw StorageError(.unavailable, "the node is gone")
+      }
+    }
+    let cluster = counting(count, broken).sharingChanges()
+    let all = [try await cluster.changes(request()), try await cluster.changes(request())]
+    continuation.finish()
+    for changes in all {
+      let error = await #expect(throws: StorageError.self) { try await changes.take(1) }
+      #expect(error?.message == "the node is gone")
+      #expect(try await changes.take(1) == [])
+    }
+    _ = try await cluster.changes(request())
+    #expect(count.value.withLock(\.self) == 2)
+  }
+
+  @Test func `all get the error if the sequence cannot begin`() async throws {
+    var broken = engine.cluster
+    broken.changes = { _ throws(StorageError) in throw StorageError(.denied, "no certificate") }
+    let cluster = broken.sharingChanges()
+    for _ in 0..<2 {
+      let error = await #expect(throws: StorageError.self) {
+        try await cluster.changes(request())
+      }
+      #expect(error?.code == .denied)
+    }
+  }
+
+  @Test func `all learn that the history was discarded`() async throws {
+    let (events, continuation) = AsyncStream.makeStream(of: ClusterEvent.self)
+    var compacted = engine.cluster
+    compacted.changes = { _ throws(StorageError) in
+      ClusterChanges { () throws(StorageError) in
+        var iterator = events.makeAsyncIterator()
+        return await iterator.next()
+      }
+    }
+    let cluster = compacted.sharingChanges()
+    let all = [try await cluster.changes(request()), try await cluster.changes(request())]
+    continuation.yield(.compacted)
+    continuation.finish()
+    for changes in all { #expect(try await changes.take(2) == [.compacted]) }
+  }
+}
+
+/// A number that several tasks change.
+private final class Counter: Sendable {
+  let value = Mutex(0)
+}
