@@ -178,7 +178,8 @@ extension StorageError {
 
   fileprivate static let wordBeforeDashes = StorageError.badRequest(
     "`kist run` does not accept one of the arguments or options before --",
-    hint: "write the command after --, and --env, --file or --only before each value; `kist run --help` "
+    hint:
+      "write the command after --, and --env, --file or --only before each value; `kist run --help` "
       + "shows the options")
 }
 

@@ -149,7 +149,9 @@ extension CopyChange {
   /// Stores verified rows.
   ///
   /// - Parameter tag: returns the tags under which the copy has a row now; `nil` if it has none.
-  init(storing rows: [RecordID: SealedRow?], replacing tag: (RecordID) -> RowTag?, state: VaultState) {
+  init(
+    storing rows: [RecordID: SealedRow?], replacing tag: (RecordID) -> RowTag?, state: VaultState
+  ) {
     self.init(rows: [:], state: state)
     for (key, row) in rows {
       // Deletes the row also if a dishonest writer gave it another service.

@@ -119,7 +119,8 @@ struct MigrationReport {
   private func summary(of count: Int) -> String {
     let credentials = counted(count)
     let nothing =
-      isSourceMissing ? "\(options.dataDirectory) has no store to move" : "there was nothing to move"
+      isSourceMissing
+      ? "\(options.dataDirectory) has no store to move" : "there was nothing to move"
     return switch (wasSwitched, count) {
     case (false, 0): "\(nothing); credentials are kept in \(target.name) from now on"
     case (false, _):
