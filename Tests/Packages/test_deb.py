@@ -110,6 +110,7 @@ class Installing:
 
         # An update does not restart kistd, which may have been unlocked with a passphrase.
         process = shell("systemctl --user show --property MainPID --value kistd.service", "alice")
+        shell("kistd --detach --data ~/own --socket ~/own/socket --storage encrypted-file", "bob")
         shell(f"dpkg --install {file}")
         self.assertEqual(shell("systemctl --user show --property MainPID --value kistd.service", "alice"), process)
 
