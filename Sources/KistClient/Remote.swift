@@ -102,4 +102,9 @@ extension SocketLocation {
       fileStatus(of: path).map { $0.isKind(S_IFDIR) && $0.st_uid == uid } ?? false
     }
   }
+
+  /// Returns the path at which this user's kistd listens if KIST_SOCKET is not set.
+  package static func usual() throws(StorageError) -> SocketLocation {
+    try current { $0 == "KIST_SOCKET" ? nil : environmentVariable($0) }
+  }
 }

@@ -76,7 +76,7 @@ private let otherNames = [
 /// Completes a hint, so that its commands ask the same kistd.
 ///
 /// Adds the user's `--socket` to the commands. Without this option, says that they need
-/// KIST_SOCKET, if it is set: in the shell of the user, it may have another value.
+/// KIST_SOCKET, if it names another socket: in the shell of the user, it may have another value.
 func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> String? {
   guard let hint else { return nil }
   var parts = hint.split(separator: "`", omittingEmptySubsequences: false).map(String.init)
@@ -84,8 +84,8 @@ func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> S
   guard let socket else {
     guard hasVariable, !commands.isEmpty else { return hint }
     return
-      "\(hint); kist needs the same KIST_SOCKET for it, which `kistd -- COMMAND` sets only for "
-      + "COMMAND"
+      "\(hint); for a store that --data names, kist needs the same KIST_SOCKET for it, which "
+      + "`kistd -- COMMAND` sets only for COMMAND"
   }
   for index in commands { parts[index] += " --socket \(shellQuoted(socket))" }
   return parts.joined(separator: "`")

@@ -3,6 +3,7 @@ internal import CLinux
 internal import Glibc
 internal import KistClient
 internal import KistSystem
+internal import KistWire
 
 /// The root of the command line.
 package struct Kist: AsyncParsableCommand {
@@ -48,7 +49,8 @@ extension Kist {
       // to start as a whole `kist load`.
       let tasks = TaskQueue()
       Task(executorPreference: tasks) {
-        let hasVariable = environmentVariable("KIST_SOCKET") ?? "" != ""
+        let variable = environmentVariable("KIST_SOCKET") ?? ""
+        let hasVariable = variable != "" && variable != (try? SocketLocation.usual())?.path
         Glibc.exit(
           await status(
             of: arguments, calledAs: program, on: terminal, hasVariable: hasVariable))
@@ -63,7 +65,7 @@ extension Kist {
   /// Performs a command line and returns its exit status; reports errors.
   ///
   /// - Parameter program: the name by which a tool called its helper.
-  /// - Parameter hasVariable: whether KIST_SOCKET names the socket.
+  /// - Parameter hasVariable: whether KIST_SOCKET names another socket than the usual one.
   /// - Parameter run: performs the command; a test passes another function with its own
   ///   dependencies.
   static func status(
