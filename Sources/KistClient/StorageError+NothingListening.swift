@@ -73,7 +73,8 @@ private func isSocketOfEndedCommand(_ path: String) -> Bool {
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.
 private func usualSocket(otherThan path: String) -> String? {
-  guard let usual = (try? SocketLocation.usual())?.path, usual != path, isListening(at: usual) else { return nil }
+  guard let usual = (try? SocketLocation.usual())?.path, usual != path, isListening(at: usual)
+  else { return nil }
   return usual
 }
 

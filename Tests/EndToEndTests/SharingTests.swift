@@ -19,7 +19,10 @@ import Testing
   }
 
   @Test(arguments: [
-    ("kistd -- kist load s", "`kist list`; for a store that --data names, kist needs the same KIST_SOCKET for it, which "),
+    (
+      "kistd -- kist load s",
+      "`kist list`; for a store that --data names, kist needs the same KIST_SOCKET for it, which "
+    ),
     ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist list --socket /"),
   ])
   func `completes hints for a shell that has another KIST_SOCKET`(line: String, hint: String)
