@@ -42,24 +42,30 @@ package enum RecordName: Hashable, Sendable {
 
   /// Reads a name; `nil` if the text is not exactly the path of a name.
   package init?(path: String) {
-    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    let name: RecordName?
-    switch (parts.count, parts.count > 1 ? parts[1] : "") {
-    case (2, _) where parts[0] == "roster":
-      name = UInt64(parts[1], radix: 16).map { .roster(number: $0) }
-    case (2, "head"): name = UInt32(parts[0], radix: 16).map { .head(generation: $0) }
-    case (2, _): name = RecordID(hexadecimal: parts[1]).map { .seen(machine: $0) }
-    case (3, "log"):
-      guard let generation = UInt32(parts[0], radix: 16) else { return nil }
-      name = UInt64(parts[2], radix: 16).map { .logEntry(generation: generation, sequence: $0) }
-    case (3, "row"):
-      guard let generation = UInt32(parts[0], radix: 16) else { return nil }
-      name = RecordID(hexadecimal: parts[2]).map { .row(generation: generation, key: $0) }
-    default: name = nil
+    let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+      .map { Substring($0) }
+    switch parts.count {
+    case 2 where parts[0] == "roster":
+      guard let number = value(of: parts[1], UInt64.self) else { return nil }
+      self = .roster(number: number)
+    case 2 where parts[0] == "seen":
+      guard let machine = RecordID(hexadecimal: parts[1]) else { return nil }
+      self = .seen(machine: machine)
+    case 2 where parts[1] == "head":
+      guard let generation = value(of: parts[0], UInt32.self) else { return nil }
+      self = .head(generation: generation)
+    case 3 where parts[1] == "log":
+      guard let generation = value(of: parts[0], UInt32.self),
+        let sequence = value(of: parts[2], UInt64.self)
+      else { return nil }
+      self = .logEntry(generation: generation, sequence: sequence)
+    case 3 where parts[1] == "row":
+      guard let generation = value(of: parts[0], UInt32.self),
+        let key = RecordID(hexadecimal: parts[2])
+      else { return nil }
+      self = .row(generation: generation, key: key)
+    default: return nil
     }
-    // Rejects other spellings of a number, such as capitals or missing zeros.
-    guard let name, name.path.hasSameBytes(as: path) else { return nil }
-    self = name
   }
 }
 
@@ -81,8 +87,7 @@ package struct RecordID: Hashable, Comparable, Sendable {
 
   /// Reads 32 lower-case hexadecimal digits; `nil` for any other text.
   package init?(hexadecimal digits: some StringProtocol) {
-    // Rejects other spellings of a number, such as capitals or missing zeros.
-    guard let number = UInt128(digits, radix: 16), hexadecimal(number) == digits else { return nil }
+    guard let number = value(of: digits, UInt128.self) else { return nil }
     words = Words128(number)
   }
 
@@ -100,6 +105,24 @@ package struct RecordID: Hashable, Comparable, Sendable {
 extension RecordID: CustomStringConvertible {
   /// The bytes in 32 hexadecimal digits.
   package var description: String { hexadecimal(number) }
+}
+
+/// Reads a number with all its digits, in lower case; `nil` for any other text.
+private func value<Number: FixedWidthInteger>(
+  of digits: some StringProtocol, _: Number.Type
+) -> Number? {
+  var (number, count) = (0 as Number, 0)
+  for digit in digits.utf8 {
+    let digitValue: UInt8
+    switch digit {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): digitValue = digit - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): digitValue = digit - UInt8(ascii: "a") + 10
+    default: return nil
+    }
+    number = number << 4 | Number(digitValue)
+    count += 1
+  }
+  return count == Number.bitWidth / 4 ? number : nil
 }
 
 private func hexadecimal(_ number: some FixedWidthInteger) -> String {
