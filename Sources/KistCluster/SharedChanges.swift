@@ -29,7 +29,16 @@ extension Cluster {
 
 /// The changes of one generation, and the callers that follow them.
 private final class Feed: Sendable {
-  struct State {
+  private struct Reader {
+    /// The position after which the caller wants commits.
+    let position: ClusterPosition
+    let wake: AsyncStream<Void>.Continuation
+    /// The number of commits that the caller has passed.
+    var passed: Int
+    var hasEnded = false
+  }
+
+  private struct State {
     /// The position after which all commits are in `recent`.
     var start: ClusterPosition
     var recent: [CommittedWrites] = []
@@ -39,22 +48,27 @@ private final class Feed: Sendable {
     var size = 0
     /// What followed the last commit, once nothing more comes.
     var end: Result<ClusterEvent?, StorageError>?
-    var wakes: [ObjectIdentifier: AsyncStream<Void>.Continuation] = [:]
+    var readers: [ObjectIdentifier: Reader] = [:]
+
+    var isFull: Bool { recent.count >= Feed.mostCommits || size >= Feed.mostBytes }
   }
 
-  /// The maximum number of commits to keep, and the maximum size of their records in bytes.
+  /// The number of commits to keep, and the size of their records in bytes; the last one may exceed it.
   private static let (mostCommits, mostBytes) = (256, 4 << 20)
 
-  let state: Mutex<State>
   /// The sequence of the cluster, once it has begun.
   let begun: Task<Result<ClusterChanges, StorageError>, Never>
+  private let state: Mutex<State>
   private let reading = Mutex<Task<Void, Never>?>(nil)
+  /// Yields when a caller has passed a commit.
+  private let space: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation)
 
   init(
     of request: ChangesRequest,
     from changes: @escaping @Sendable (ChangesRequest) async throws(StorageError) -> ClusterChanges
   ) {
     state = Mutex(State(start: request.after))
+    space = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     begun = Task {
       do throws(StorageError) { return .success(try await changes(request)) } catch {
         return .failure(error)
@@ -69,18 +83,19 @@ private final class Feed: Sendable {
   func add(after position: ClusterPosition) -> Follower? {
     state.withLock { state in
       guard position >= state.start else { return nil }
-      let (wakes, continuation) = AsyncStream.makeStream(
+      let (wakes, wake) = AsyncStream.makeStream(
         of: Void.self, bufferingPolicy: .bufferingNewest(1))
-      let follower = Follower(of: self, after: position, from: state.dropped, wakes)
-      state.wakes[ObjectIdentifier(follower)] = continuation
+      let follower = Follower(of: self, wakes)
+      state.readers[ObjectIdentifier(follower)] = Reader(
+        position: position, wake: wake, passed: state.dropped)
       return follower
     }
   }
 
   func remove(_ follower: ObjectIdentifier) {
     let isLast = state.withLock { state in
-      state.wakes[follower] = nil
-      guard state.wakes.isEmpty else { return false }
+      state.readers[follower] = nil
+      guard state.readers.isEmpty else { return false }
       state.end = state.end ?? .success(nil)
       state.recent = []
       return true
@@ -90,16 +105,57 @@ private final class Feed: Sendable {
     reading.withLock { $0?.cancel() }
   }
 
+  /// Returns the next event, or `nil` as the event at the end; returns `nil` if there is none yet.
+  func take(_ follower: ObjectIdentifier) throws(StorageError) -> ClusterEvent?? {
+    defer { space.continuation.yield() }
+    return try state.withLock { state throws(StorageError) in
+      guard var reader = state.readers[follower], !reader.hasEnded else { return .some(nil) }
+      defer { state.readers[follower] = reader }
+      guard reader.passed >= state.dropped else { throw .tooSlow }
+      while reader.passed < state.dropped + state.recent.count {
+        let writes = state.recent[reader.passed - state.dropped]
+        reader.passed += 1
+        if writes.position > reader.position { return .commit(writes) }
+      }
+      guard let end = state.end else { return nil }
+      reader.hasEnded = true
+      return .some(try end.get())
+    }
+  }
+
   private func read() async {
     var end = Result<ClusterEvent?, StorageError>.success(nil)
     do throws(StorageError) {
       for try await event in try await begun.value.get() {
-        if case .commit(let writes) = event { add(writes) } else { end = .success(event) }
+        guard case .commit(let writes) = event else {
+          end = .success(event)
+          break
+        }
+        await makeSpace()
+        add(writes)
       }
     } catch { end = .failure(error) }
     state.withLock { state in
       state.end = state.end ?? end
-      for wake in state.wakes.values { wake.yield() }
+      for reader in state.readers.values { reader.wake.yield() }
+    }
+  }
+
+  /// Drops the oldest commits; waits until at least one follower has passed them.
+  private func makeSpace() async {
+    var wakes = space.stream.makeAsyncIterator()
+    while true {
+      let hasSpace = state.withLock { state in
+        let fastest = state.readers.values.map(\.passed).max() ?? .max
+        while state.isFull, fastest > state.dropped {
+          let first = state.recent.removeFirst()
+          state.size -= first.size
+          state.dropped += 1
+          state.start = first.position
+        }
+        return !state.isFull
+      }
+      guard !hasSpace, await wakes.next() != nil else { return }
     }
   }
 
@@ -108,13 +164,7 @@ private final class Feed: Sendable {
       guard state.end == nil else { return }
       state.recent.append(writes)
       state.size += writes.size
-      while state.recent.count > Self.mostCommits || state.size > Self.mostBytes {
-        let first = state.recent.removeFirst()
-        state.size -= first.size
-        state.dropped += 1
-        state.start = first.position
-      }
-      for wake in state.wakes.values { wake.yield() }
+      for reader in state.readers.values { reader.wake.yield() }
     }
   }
 }
@@ -122,17 +172,9 @@ private final class Feed: Sendable {
 /// A caller that follows a feed.
 private final class Follower: Sendable {
   private let feed: Feed
-  private let position: ClusterPosition
   private let wakes: AsyncStream<Void>
-  /// The number of commits of the feed that are behind the follower; `nil` after the end.
-  private let passed: Mutex<Int?>
 
-  init(
-    of feed: Feed, after position: ClusterPosition, from passed: Int, _ wakes: AsyncStream<Void>
-  ) {
-    (self.feed, self.position, self.wakes) = (feed, position, wakes)
-    self.passed = Mutex(passed)
-  }
+  init(of feed: Feed, _ wakes: AsyncStream<Void>) { (self.feed, self.wakes) = (feed, wakes) }
 
   deinit { feed.remove(ObjectIdentifier(self)) }
 
@@ -140,27 +182,8 @@ private final class Follower: Sendable {
   func next() async throws(StorageError) -> ClusterEvent? {
     var wakes = wakes.makeAsyncIterator()
     while true {
-      if let event = try take() { return event }
+      if let event = try feed.take(ObjectIdentifier(self)) { return event }
       guard await wakes.next() != nil else { return nil }
-    }
-  }
-
-  /// Returns the next event, or `nil` as the event at the end; returns `nil` if there is none yet.
-  private func take() throws(StorageError) -> ClusterEvent?? {
-    try passed.withLock { place throws(StorageError) in
-      guard var passed = place else { return .some(nil) }
-      return try feed.state.withLock { state throws(StorageError) in
-        guard passed >= state.dropped else { throw .tooSlow }
-        while passed < state.dropped + state.recent.count {
-          let writes = state.recent[passed - state.dropped]
-          passed += 1
-          place = passed
-          if writes.position > position { return .commit(writes) }
-        }
-        guard let end = state.end else { return nil }
-        place = nil
-        return .some(try end.get())
-      }
     }
   }
 }
