@@ -70,12 +70,12 @@ struct Import: RequiresUserStorage {
     if !common.json {
       terminal.noteLeftOut(plan, of: credentials)
       terminal.noteNeighbours(in: plan)
-      if credentials.mayBeCut {
-        terminal.note(
-          "the file does not end with the number of its credentials, so it may have been cut short",
-          hint: "exports of earlier versions have no such line; compare the number of credentials "
-            + "with the original")
-      }
+    }
+    if credentials.mayBeCut {
+      terminal.note(
+        "the file does not end with the number of its credentials, so it may have been cut short",
+        hint: "exports of earlier versions have no such line; compare the number of credentials "
+          + "with the original")
     }
     if plan.rows.isEmpty, !common.json {
       return try terminal.reportSuccess("there is nothing to import")

@@ -104,7 +104,16 @@ extension ImportSource {
   private func text(
     at path: String, _ isNamed: Bool, _ limit: Int, _ terminal: Terminal
   ) throws(StorageError) -> Secret {
-    if path == "-" { return try terminal.input(upTo: limit, "standard input") }
+    if path == "-" {
+      let text = try terminal.input(upTo: limit, "standard input")
+      // A program before the pipe may have failed.
+      guard !text.isEmpty else {
+        throw .refused(
+          "standard input is empty",
+          hint: "nothing was imported; check the command before the pipe")
+      }
+      return text
+    }
     return isNamed
       ? try readFile(path, upTo: limit, "the file")
       : try readRegularFile(path, upTo: limit, path)
