@@ -50,7 +50,7 @@ SHARED := $(COMPLETIONS) $(PAGES)
 # The names by which other tools call kist, except `keyring`, which may belong to another program.
 HELPERS := git-credential-kist docker-credential-kist cargo-credential-kist terraform-credentials-kist kist-askpass
 
-.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-simulation test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-shared bench-secret-service lint format clean
+.PHONY: help etcd release-etcd etcd-protocol install-etcd test-cluster test-cluster-short demo-cluster docs test-transcript test-without-keyring deps deps-build build release test test-release test-keyrings test-simulation test-systemd test-integrations test-secret-service test-keyring-programs test-tsan test-tsan-short test-asan test-asan-short test-examples deb test-deb dist test-dist leaks torture torture-short fuzz fuzz-short fuzz-coverage demo install uninstall bench bench-guard bench-etcd bench-shared bench-secret-service lint format clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 25
@@ -99,6 +99,13 @@ test-cluster: release-etcd build ## Test kist-etcd, and vaults behind it, with t
 	KIST_ETCD_34=$$(scripts/etcd-programs bookworm); KIST_ETCD_35=$$(scripts/etcd-programs trixie); \
 	export KIST_DEBIAN_12 KIST_DEBIAN_13 KIST_ETCD_34 KIST_ETCD_35; \
 	SWIFT=$(SWIFT) CI=1 KIST_ETCD=$(CURDIR)/$(BIN)/kist-etcd /usr/bin/python3 -B -m unittest discover -v -s Tests/Cluster
+
+test-cluster-short: etcd ## Test kist-etcd with the etcd of Debian 13, and with nodes that are killed, as root
+	@scripts/install-packages debian-archive-keyring openssl
+	@set -e; KIST_ETCD_35=$$(scripts/etcd-programs trixie); export KIST_ETCD_35; \
+	CI=1 KIST_ETCD=$(CURDIR)/.build-etcd/debug/kist-etcd /usr/bin/python3 -B -m unittest discover -v -s Tests/Cluster \
+	  -k 'OneNode with etcd 3.5' -k 'SmallQuota with etcd 3.5' -k 'Faults with etcd 3.5.test_each_node_is_killed' \
+	  -k 'Faults with etcd 3.5.test_history_is_compacted'
 
 test: deps build ## Run the tests that take less than five minutes
 	$(TEST) $(WIDTH) --skip KistLibsecretTests --skip KistSecretServiceTests --skip EndToEndTests --skip SystemdTests
