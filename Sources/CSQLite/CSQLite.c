@@ -18,7 +18,7 @@ void kist_sqlite_keep_log(sqlite3 *connection, int keeps) {
 static int note_commit(void *frames, sqlite3 *connection, const char *name, int count) {
   *(int *)frames = count;
   // SQLite's own hook, which this one replaces, does the same. A failed merge is tried again.
-  if (count >= 1000) sqlite3_wal_checkpoint(connection, name);
+  if (count >= kist_sqlite_frames_before_merge) sqlite3_wal_checkpoint(connection, name);
   return SQLITE_OK;
 }
 

@@ -33,6 +33,16 @@ extension StorageError {
         + "the present file with `kist lock` and `kist unlock`")
   }
 
+  /// Another program wrote to the open database.
+  static func fileChanged(_ path: String) -> StorageError {
+    StorageError(
+      .corrupt,
+      "another program changed the file \(path) while kistd had it open; kistd does not change it",
+      hint:
+        "save what kistd can still read with `kist export`; then open the present file with `kist lock` and "
+        + "`kist unlock`")
+  }
+
   /// Another directory is in the place of the one that has the open or locked store.
   static func directoryReplaced(_ path: String) -> StorageError {
     StorageError(

@@ -247,17 +247,7 @@ import Testing
     for suffix in ["", "-wal"] {
       switch way {
       case .moved: try #require(unsafe rename(copy + suffix, store.path + suffix) == 0)
-      case .written:
-        // Keeps the file that kistd has open, unlike a rename.
-        let bytes = try bytes(copy + suffix)
-        let path = store.path + suffix
-        if let file = FileHandle(forUpdatingAtPath: path) {
-          try file.truncate(atOffset: 0)
-          try file.write(contentsOf: bytes)
-          try file.close()
-        } else {
-          try bytes.write(to: URL(filePath: path))
-        }
+      case .written: try write(copy + suffix, into: store.path + suffix)
       }
     }
   }
@@ -266,5 +256,17 @@ import Testing
 
   private func bytes(ifAt path: String) throws -> Data? {
     FileManager.default.fileExists(atPath: path) ? try bytes(path) : nil
+  }
+}
+
+/// Writes the bytes of a file into another one, which stays the same file, unlike with a rename.
+func write(_ copy: String, into path: String) throws {
+  let bytes = try Data(contentsOf: URL(filePath: copy))
+  if let file = FileHandle(forUpdatingAtPath: path) {
+    try file.truncate(atOffset: 0)
+    try file.write(contentsOf: bytes)
+    try file.close()
+  } else {
+    try bytes.write(to: URL(filePath: path))
   }
 }

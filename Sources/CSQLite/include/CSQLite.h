@@ -23,5 +23,8 @@ void kist_sqlite_limit_steps(sqlite3 *connection, int steps);
 /// the connection is open.
 void kist_sqlite_count_frames(sqlite3 *connection, int *frames);
 
+/// The number of frames in the log from which on each commit merges the log into the database.
+static const int kist_sqlite_frames_before_merge = 1000;
+
 /// Sets whether closing a connection leaves the log as it is.
 void kist_sqlite_keep_log(sqlite3 *connection, int keeps);

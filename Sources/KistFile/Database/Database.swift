@@ -17,6 +17,9 @@ final class Database {
   private let frames: UnsafeMutablePointer<CInt>
   private var pageSize: Int?
 
+  /// Whether a merge of the log may have written to the database since this was last taken.
+  private var mayHaveMerged = false
+
   /// The number of the snapshot that reads see, where one is kept.
   var snapshot: Int?
 
@@ -121,8 +124,21 @@ final class Database {
     return pageSize.map { LogFrames.size(of: count, pageSize: $0) }
   }
 
+  /// Returns whether a merge of the log may have written to the database since the last call.
+  func takeMerged() -> Bool {
+    defer { mayHaveMerged = false }
+    return unsafe mayHaveMerged || frames.pointee >= kist_sqlite_frames_before_merge
+  }
+
+  /// Merges the log into the database and waits until it is on disk; `false` when it could not.
+  func checkpoint() throws(StorageError) -> Bool {
+    mayHaveMerged = true
+    return try number("PRAGMA wal_checkpoint(FULL)") == 0
+  }
+
   /// Merges and empties the log, so that no removed data is left; `false` when a reader uses it.
   func emptyLog() throws(StorageError) -> Bool {
+    mayHaveMerged = true
     guard try number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else { return false }
     unsafe frames.pointee = 0
     return true

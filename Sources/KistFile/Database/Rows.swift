@@ -195,9 +195,6 @@ extension Database {
     try run("DELETE FROM slot WHERE number = ?", .integer(Int64(number)))
   }
 
-  /// Merges the log into the database and waits until it is on disk; `false` when it could not.
-  func checkpoint() throws(StorageError) -> Bool { try number("PRAGMA wal_checkpoint(FULL)") == 0 }
-
   /// Writes a row at its address, replacing a row that is there.
   func put(_ row: SealedRow, at address: Int64) throws(StorageError) {
     let statement = try statement("INSERT OR REPLACE INTO credential VALUES (?, ?, ?, ?, ?, ?)")

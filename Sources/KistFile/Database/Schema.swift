@@ -134,3 +134,18 @@ enum Schema {
     ) { columns in (0..<4).map(columns.text) }
   }
 }
+
+extension Database {
+  /// Throws where the database, with its log, is not a store of this version with the right id.
+  ///
+  /// Returns its id.
+  ///
+  /// - Parameter id: the right id; `nil` for any.
+  func checkStore(at path: String, id: String?) throws(StorageError) -> String {
+    try checkVersion(of: path)
+    try Schema.check(self)
+    let found = hexadecimal(try storeRow().id)
+    guard id == nil || id == found else { throw .anotherStore }
+    return found
+  }
+}

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistSystem
+private import Synchronization
 
 /// The database of a store and its log, as their paths name them at one moment.
 ///
@@ -44,15 +45,51 @@ final class StoreFiles: Sendable {
 
   /// Throws where the paths do not lead to these files, in which a change would be lost.
   ///
+  /// Returns the time of the last write to the database.
+  ///
   /// - Parameter logSize: the minimum size of the log; `nil` for its size when these files were found.
-  func checkPlaces(logSize: Int?) throws(StorageError) {
-    guard database == (try existingStatus(ofLink: path).map(FileIdentity.init)), let log,
+  @discardableResult
+  func checkPlaces(logSize: Int?) throws(StorageError) -> LastWrite {
+    guard let present = try existingStatus(ofLink: path), database == FileIdentity(present),
+      let log,
       let now = try existingStatus(ofLink: logPath), FileIdentity(now) == log
     else {
       try checkDirectory()
       throw .filesReplaced(path)
     }
     guard now.st_size >= logSize ?? self.logSize else { throw .logShortened(path) }
+    return LastWrite(present)
+  }
+}
+
+/// The size of a file, and the time of the last write to it.
+struct LastWrite: Equatable, Sendable {
+  private let size: off_t
+  private let seconds: Int
+  private let nanoseconds: Int
+
+  init(_ status: stat) {
+    size = status.st_size
+    (seconds, nanoseconds) = (status.st_mtim.tv_sec, status.st_mtim.tv_nsec)
+  }
+}
+
+/// The writes of this process to an open database, by which those of other programs are recognised.
+final class OwnWrites: Sendable {
+  private let path: String
+  private let last = Mutex<LastWrite?>(nil)
+
+  init(path: String) { self.path = path }
+
+  /// Notes that this process wrote to the database, or opened it.
+  func note() {
+    let write = fileStatus(ofLink: path).map(LastWrite.init)
+    last.withLock { $0 = write }
+  }
+
+  /// Throws where another program made the last write.
+  func check(_ write: LastWrite) throws(StorageError) {
+    guard last.withLock({ $0 == write }) else { throw .fileChanged(path) }
   }
 }
 

@@ -17,10 +17,9 @@ final class Connections: Sendable {
   private let copies: Connection
 
   private enum Access {
-    case open
+    case open, closed
     /// No connection may be opened, for this reason, until the store is unlocked.
     case locked(StorageError)
-    case closed
   }
 
   private struct State: ~Copyable {
@@ -43,13 +42,15 @@ final class Connections: Sendable {
 
   let path: String
   private let state: Mutex<State>
+  let ownWrites: OwnWrites
   /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)
+  private var turn: Int { turns.load(ordering: .sequentiallyConsistent) }
   private let unlocks = Atomic(0)
 
   /// Makes closed connections; opening them throws where the store has another id.
   init(path: String, storeID: String?) {
-    self.path = path
+    (self.path, ownWrites) = (path, OwnWrites(path: path))
     state = Mutex(State(storeID: storeID))
     changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
     // Enough for the inner pages of a million rows, 2 MiB, which every lookup reads. 16 MiB, for
@@ -66,7 +67,7 @@ final class Connections: Sendable {
     _ body: (Database) throws(StorageError) -> Result
   ) throws(StorageError) -> Result {
     try use(loads) { database throws(StorageError) in
-      let turn = turns.load(ordering: .sequentiallyConsistent)
+      let turn = self.turn
       return try turn.isMultiple(of: 2)
         ? database.withSnapshot(turn) { () throws(StorageError) in try body(database) }
         : body(database)
@@ -80,7 +81,10 @@ final class Connections: Sendable {
     turns.add(1, ordering: .sequentiallyConsistent)
     defer { turns.add(1, ordering: .sequentiallyConsistent) }
     try use(loads) { database throws(StorageError) in database.endSnapshot() }
-    return try use(changes, body)
+    return try use(changes) { database throws(StorageError) in
+      defer { if database.takeMerged() { ownWrites.note() } }
+      return try body(database)
+    }
   }
 
   /// Reads as `read` does, or from the files of a locked store, without changing them.
@@ -94,7 +98,7 @@ final class Connections: Sendable {
       try state.oldestFiles?.checkDirectory()
       try FileHeader.check(path, settingMode: false)
       let database = try Database(inspecting: path, hasLog: found.hasLog)
-      try verify(database, &state)
+      state.storeID = try database.checkStore(at: path, id: state.storeID)
       return try body(database)
     }
     if let inspected { return inspected }
@@ -127,9 +131,11 @@ final class Connections: Sendable {
 
   private func checkPlaces(_ state: borrowing State) throws(StorageError) {
     guard let files = state.files else { return }
-    // `nil` during a change, which itself may make the log shorter.
+    let turn = self.turn
+    // `nil` during a change, which itself may make the log shorter, or merge it.
     let size = try changes.useIfFree { database throws(StorageError) in try database.logSize() }
-    try files.checkPlaces(logSize: size ?? 0)
+    let write = try files.checkPlaces(logSize: size ?? 0)
+    if turn.isMultiple(of: 2), turn == self.turn { try ownWrites.check(write) }
   }
 
   /// Opens the connections that are not open, and returns the open files.
@@ -181,8 +187,7 @@ final class Connections: Sendable {
   func lock(_ reason: StorageError, isKnown: Bool, unlessAfter unlocks: Int) -> StorageError? {
     state.withLock { state in
       guard case .open = state.access, unlocks == unlockCount else { return nil }
-      state.access = .locked(reason)
-      state.firstFiles = nil
+      (state.access, state.firstFiles) = (.locked(reason), nil)
       return close(&state, isKnown: isKnown)
     }
   }
@@ -239,27 +244,21 @@ final class Connections: Sendable {
     }
     do throws(StorageError) {
       try changes.open(keepsLog: keepsLog)
-      try changes.use { database throws(StorageError) in try verify(database, &state) }
+      state.storeID = try changes.use { [id = state.storeID] database throws(StorageError) in
+        try database.checkStore(at: path, id: id)
+      }
       for connection in [loads, finds] { try connection.open() }
       state.log = try Descriptor.open(log, O_RDONLY)
       let files = try StoreFiles(path)
       guard files.hasDatabase(of: found) else { throw .filesReplaced(path) }
       (state.files, state.firstFiles) = (files, files)
+      ownWrites.note()
       if state.oldestFiles == nil { state.oldestFiles = files }
       return files
     } catch {
       _ = close(&state, isKnown: false)
       throw error
     }
-  }
-
-  /// Throws where the database, with its log, is not a store of this version with the right id.
-  private func verify(_ database: Database, _ state: inout State) throws(StorageError) {
-    try database.checkVersion(of: path)
-    try Schema.check(database)
-    let id = hexadecimal(try database.storeRow().id)
-    guard state.storeID == nil || state.storeID == id else { throw .anotherStore }
-    state.storeID = id
   }
 
   /// Closes all connections; the last one can write, and merges and removes the log if possible.
@@ -292,8 +291,10 @@ final class Connections: Sendable {
       try state.log?.restoreLog(of: path)
       return false
     }
-    let size = try changes.useIfOpen { database throws(StorageError) in try database.logSize() }
-    try files.checkPlaces(logSize: size ?? nil)
+    // Not during a change, which may merge the log.
+    try changes.use { database throws(StorageError) in
+      try ownWrites.check(files.checkPlaces(logSize: database.logSize()))
+    }
     return true
   }
 }

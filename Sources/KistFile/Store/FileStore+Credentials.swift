@@ -10,6 +10,14 @@ extension FileStore {
   /// thread.
   @inline(__always)
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
+    do throws(StorageError) { return try await loadUnchecked(request) } catch {
+      // Another program may have changed the files.
+      if error.code == .notFound || error.code == .corrupt { try connections.checkPlaces() }
+      throw error
+    }
+  }
+
+  private func loadUnchecked(_ request: LoadRequest) async throws(StorageError) -> Credential {
     let session = try session()
     let first = try lookUp(request.key, amongOthers: false, session)
     if let credential = first?.found { return credential }
@@ -75,7 +83,8 @@ extension FileStore {
       findQueue.async {
         answer(
           Result { () throws(StorageError) in
-            try connections.use(connections.finds) { database throws(StorageError) in
+            try connections.checkPlaces()
+            return try connections.use(connections.finds) { database throws(StorageError) in
               try page(of: query, after: start, in: database, session)
             }
           })
