@@ -118,7 +118,10 @@ import Testing
     ),
     (.lockedKeyringBeside, "note\tkeyring\tit is locked, but credentials are kept elsewhere\t", 0),
     (.keyringBeside, "note\tkeyring\tit can be used, but credentials are kept elsewhere\t", 0),
-    (.noKeyring, "problem\tkeyring\tthere is no session bus\t", 7),
+    (
+      .noKeyring,
+      "ok\tkeyring\tkistd uses it, but programs of this shell cannot: there is no session bus\t", 0
+    ),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
     (.plainSession, "note\tsession\tthe provider of the storage does not encrypt sessions: ", 0),
     (.oldCopy, "note\tvault\tthe copy on this machine may be old: it was confirmed 31s ago", 0),

@@ -68,7 +68,9 @@ func storageFindings(
         hint: error.hint))
   }
   let external = diagnosis?.external ?? []
-  return findings + external.map { finding(of: $0, isUsed: $0.storage == status.storage) }
+  let isOpen = !status.isLocked && status.problem == nil
+  return findings
+    + external.map { finding(of: $0, isUsed: $0.storage == status.storage, isOpen: isOpen) }
 }
 
 /// The number of seconds without a confirmation after which the copy may be old.
@@ -111,7 +113,10 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
   return .ok("storage", "\(name); it is open\(count)")
 }
 
-private func finding(of other: StorageDiagnosis.External, isUsed: Bool) -> Finding {
+/// - Parameter isOpen: Whether kistd has the storage that it uses open.
+private func finding(
+  of other: StorageDiagnosis.External, isUsed: Bool, isOpen: Bool = false
+) -> Finding {
   switch other.probe {
   case .open where isUsed: .ok(other.label, "it is open")
   case .locked where isUsed:
@@ -124,6 +129,8 @@ private func finding(of other: StorageDiagnosis.External, isUsed: Bool) -> Findi
     .note(
       other.label, "it is locked, but credentials are kept elsewhere",
       hint: "to move them, unlock it, stop kistd and \(migration(to: other))")
+  case .unusable(let error) where isUsed && isOpen:
+    .ok(other.label, "kistd uses it, but programs of this shell cannot: \(error.message)")
   case .unusable(let error) where isUsed: Finding(error, about: other.label)
   case .unusable(let error): .ok(other.label, "not used: \(error.message)")
   }
