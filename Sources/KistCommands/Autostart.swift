@@ -72,7 +72,9 @@ struct Autostart: Sendable {
     if let running = running() { return running }
     if let error = StorageError.foreignRuntimeDirectory(of: socket) { throw error }
     // A unit that does not listen was stopped, or failed. The error of a connection explains that.
-    if host.daemonUnit(listeningAt: socket) == .installed { return socket }
+    let unit = host.daemonUnit(listeningAt: socket)
+    if unit == .installed { return socket }
+    if let obstacle = host.obstacle(toStarting: unit, at: socket) { throw obstacle }
     throw StorageError(
       .unavailable, "no kistd is listening at \(socket)",
       hint: "`kist list` starts it; `kistd probe` shows whether it can start")

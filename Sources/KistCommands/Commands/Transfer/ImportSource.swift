@@ -78,15 +78,19 @@ extension ImportSource {
     guard let path else {
       return try ForeignFormat.keyring.read(keyringItems(prompting: prompting))
     }
+    let credentials =
+      switch self {
+      case .pass: try readPassStore(path, terminal)
+      case .exported:
+        try exportedCredentials(in: text(at: path, isNamed, longestExport, terminal))
+      case .foreign(let format):
+        try format.read(
+          text(at: path, isNamed, format.longestFile, terminal),
+          configuration: configuration(beside: path))
+      }
+    // After the file was read, because an encrypted one is refused.
     if path != "-" { terminal.warnOfReaders(of: path) }
-    switch self {
-    case .pass: return try readPassStore(path, terminal)
-    case .exported:
-      return try exportedCredentials(in: text(at: path, isNamed, longestExport, terminal))
-    case .foreign(let format):
-      let text = try text(at: path, isNamed, format.longestFile, terminal)
-      return try format.read(text, configuration: configuration(beside: path))
-    }
+    return credentials
   }
 
   private func keyringItems(prompting: Bool) throws(StorageError) -> Secret {
