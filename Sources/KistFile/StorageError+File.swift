@@ -39,8 +39,8 @@ extension StorageError {
       .corrupt,
       "another program changed the file \(path) while kistd had it open; kistd does not change it",
       hint:
-        "save what kistd can still read with `kist export`; then open the present file with `kist lock` and "
-        + "`kist unlock`")
+        "`kist load` may still load some credentials of the former file; then open the present file with "
+        + "`kist lock` and `kist unlock`")
   }
 
   /// Another directory is in the place of the one that has the open or locked store.
