@@ -15,15 +15,18 @@ void kist_sqlite_keep_log(sqlite3 *connection, int keeps) {
   sqlite3_db_config(connection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keeps, (int *)0);
 }
 
-static int note_commit(void *frames, sqlite3 *connection, const char *name, int count) {
-  *(int *)frames = count;
+static int note_commit(void *log, sqlite3 *connection, const char *name, int count) {
+  ((int *)log)[0] = count;
   // SQLite's own hook, which this one replaces, does the same. A failed merge is tried again.
-  if (count >= kist_sqlite_frames_before_merge) sqlite3_wal_checkpoint(connection, name);
+  if (count >= 1000) {
+    ((int *)log)[1] = 1;
+    sqlite3_wal_checkpoint(connection, name);
+  }
   return SQLITE_OK;
 }
 
-void kist_sqlite_count_frames(sqlite3 *connection, int *frames) {
-  sqlite3_wal_hook(connection, note_commit, frames);
+void kist_sqlite_note_commits(sqlite3 *connection, int *log) {
+  sqlite3_wal_hook(connection, note_commit, log);
 }
 
 void kist_sqlite_harden(sqlite3 *connection) {

@@ -67,8 +67,11 @@ private func belongsToAnotherUser(_ directory: String) -> Bool {
 /// A kistd that someone starts at this path would serve another store.
 private func isSocketOfEndedCommand(_ path: String) -> Bool {
   let folder = directory(of: path)
-  return environmentVariable("KIST_SOCKET") == path && fileStatus(of: folder) == nil
-    && folder.hasPrefix(directory(of: folder).appendingPath("kist-"))
+  let prefix = directory(of: folder).appendingPath("kist-")
+  // mkdtemp(3) ends the name with six letters and digits.
+  return environmentVariable("KIST_SOCKET") == path && path.hasSuffix("/kist.sock")
+    && fileStatus(of: folder) == nil && folder.hasPrefix(prefix)
+    && folder.utf8.count == prefix.utf8.count + 6
 }
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.

@@ -97,7 +97,7 @@ private final class Feed: Sendable {
       state.readers[follower] = nil
       guard state.readers.isEmpty else { return false }
       state.end = state.end ?? .success(nil)
-      state.recent = []
+      (state.recent, state.size) = ([], 0)
       return true
     }
     guard isLast else { return }

@@ -60,7 +60,8 @@
       } catch {
         if assembler.isCompacted { eventsEnd.finish() }
         let failure = CallFailure(error, wasSent: true)
-        if failure.concernsNode, !assembler.isCompacted { nodes.advance(from: client) }
+        // The end of a watch that nobody follows says nothing about the node.
+        if !Task.isCancelled, failure.concernsNode, !assembler.isCompacted { nodes.advance(from: client) }
         begun.set(.failure(failure))
         eventsEnd.finish(throwing: failure.error)
       }

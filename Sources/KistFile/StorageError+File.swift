@@ -40,7 +40,7 @@ extension StorageError {
       "another program changed the file \(path) while kistd had it open; kistd does not change it",
       hint:
         "`kist load` may still load some credentials of the former file; then open the present file with "
-        + "`kist lock` and `kist unlock`")
+        + "`kist lock` and `kist unlock`, which may ask you to move the former log away")
   }
 
   /// Another directory is in the place of the one that has the open or locked store.

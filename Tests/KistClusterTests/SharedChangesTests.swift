@@ -86,6 +86,33 @@ import Testing
     #expect(events.map { $0.writes?.puts[row(7)]?.first } == Array(1...32))
   }
 
+  @Test func `can all leave while the sequence waits for space`() async throws {
+    let (events, continuation) = AsyncStream.makeStream(of: ClusterEvent.self)
+    var fast = engine.cluster
+    fast.changes = { _ throws(StorageError) in
+      ClusterChanges { () throws(StorageError) in
+        // Reports what is there, also after a cancellation.
+        var iterator = events.makeAsyncIterator()
+        return await iterator.next()
+      }
+    }
+    let large = [UInt8](repeating: 1, count: 1 << 20)
+    for number in 1...8 as ClosedRange<UInt64> {
+      continuation.yield(
+        .commit(
+          CommittedWrites(position: ClusterPosition(number), puts: [row(7): large], deletes: [])))
+    }
+    continuation.finish()
+    let cluster = fast.sharingChanges()
+    do {
+      let changes = try await cluster.changes(request())
+      try await Task.sleep(for: .milliseconds(100))
+      extendLifetime(changes)
+    }
+    try await Task.sleep(for: .milliseconds(100))
+    _ = try await cluster.changes(request())
+  }
+
   @Test func `all get the error that ends the sequence, and the next caller begins another`()
     async throws
   {

@@ -45,6 +45,43 @@ import Testing
     #expect(try store.bytes() == placed.0)
   }
 
+  @Test func `refuses each change, also after a change that merged the log`() async throws {
+    try await store.fill([.sample()])
+    let copy = store.directory("copy")
+    try FileManager.default.copyItem(atPath: store.path, toPath: copy)
+    let opened = try await store.open()
+    // One transaction whose frames exceed the limit for a merge.
+    try await withThrowingTaskGroup { group in
+      for number in 0..<40 {
+        group.addTask {
+          try await opened.credentials.save(
+            .sample(.init(service: "s\(number)"), secret: String(repeating: "x", count: 200_000)))
+        }
+      }
+      try await group.waitForAll()
+    }
+    try write(copy, into: store.path)
+    let placed = try store.bytes()
+    for _ in 0..<3 { await expect(.corrupt) { try await opened.credentials.save(second) } }
+    _ = try await opened.access.lock()
+    await opened.close()
+    #expect(try store.bytes() == placed)
+  }
+
+  @Test func `gets no log again if the log was removed`() async throws {
+    try await store.fill([.sample()])
+    let copy = store.directory("copy")
+    try FileManager.default.copyItem(atPath: store.path, toPath: copy)
+    let opened = try await store.open()
+    try await opened.credentials.save(second)
+    try write(copy, into: store.path)
+    try FileManager.default.removeItem(atPath: store.path + "-wal")
+    _ = try await opened.access.lock()
+    #expect(!FileManager.default.fileExists(atPath: store.path + "-wal"))
+    await opened.close()
+    #expect(try Data(contentsOf: URL(filePath: copy)) == store.bytes())
+  }
+
   @Test func `goes on after it merged its log itself`() async throws {
     let opened = try await store.open()
     // Each save adds a few frames to the log, which is merged from 1000 on.

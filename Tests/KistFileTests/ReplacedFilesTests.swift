@@ -131,6 +131,8 @@ import Testing
         .begin(passphrase: Secret(utf8: "correct horse"), allowsWeak: false))
     }
     #expect(try await opened.credentials.load(second.key).secret == Secret(utf8: "second"))
+    // So an export still saves everything.
+    #expect(try await opened.credentials.findAll().count == 2)
     let problem = try await opened.access.status().problem
     #expect(problem?.message.contains("the file \(store.path) or its log was replaced") == true)
     let status = try await opened.access.lock()

@@ -17,14 +17,11 @@ void kist_sqlite_harden(sqlite3 *connection);
 /// 0 removes the limit.
 void kist_sqlite_limit_steps(sqlite3 *connection, int steps);
 
-/// Stores the number of frames in the log at each commit of a connection.
+/// Stores the number of frames in the log at each commit of a connection in the first of two numbers.
 ///
-/// Merges the log from 1000 frames on, as SQLite does by default. The number must remain valid while
-/// the connection is open.
-void kist_sqlite_count_frames(sqlite3 *connection, int *frames);
-
-/// The number of frames in the log from which on each commit merges the log into the database.
-static const int kist_sqlite_frames_before_merge = 1000;
+/// Merges the log from 1000 frames on, as SQLite does by default, and then stores 1 in the second one.
+/// The numbers must remain valid while the connection is open.
+void kist_sqlite_note_commits(sqlite3 *connection, int *log);
 
 /// Sets whether closing a connection leaves the log as it is.
 void kist_sqlite_keep_log(sqlite3 *connection, int keeps);

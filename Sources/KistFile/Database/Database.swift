@@ -12,13 +12,11 @@ final class Database {
   private let connection: OpaquePointer
   // There are few statements, so comparing the address of the text is cheaper than hashing it.
   private var statements: [Statement] = []
-  // The number of frames in the log after the last commit of this connection; -1 before the first.
+  // The number of frames in the log after the last commit of this connection, -1 before the first; and
+  // whether the log was merged.
   // SQLite writes to it, so its address must not change.
-  private let frames: UnsafeMutablePointer<CInt>
+  private let log: UnsafeMutablePointer<CInt>
   private var pageSize: Int?
-
-  /// Whether a merge of the log may have written to the database since this was last taken.
-  private var mayHaveMerged = false
 
   /// The number of the snapshot that reads see, where one is kept.
   var snapshot: Int?
@@ -66,9 +64,10 @@ final class Database {
       throw error
     }
     unsafe self.connection = connection
-    unsafe frames = .allocate(capacity: 1)
-    unsafe frames.initialize(to: -1)
-    unsafe kist_sqlite_count_frames(connection, frames)
+    unsafe log = .allocate(capacity: 2)
+    unsafe log[0] = -1
+    unsafe log[1] = 0
+    unsafe kist_sqlite_note_commits(connection, log)
     // SQLite silently opens a file for reading when it cannot open it for writing.
     if flags & SQLITE_OPEN_READWRITE != 0, unsafe sqlite3_db_readonly(connection, "main") != 0 {
       throw StorageError(database: SQLITE_READONLY)
@@ -109,7 +108,7 @@ final class Database {
   deinit {
     for statement in statements { statement.release() }
     unsafe sqlite3_close_v2(connection)
-    unsafe frames.deallocate()
+    unsafe log.deallocate()
   }
 
   var isInsideTransaction: Bool { unsafe sqlite3_get_autocommit(connection) == 0 }
@@ -118,7 +117,7 @@ final class Database {
 
   /// Returns the size of the part of the log that counts; `nil` before this connection's first commit.
   func logSize() throws(StorageError) -> Int? {
-    let count = unsafe Int(frames.pointee)
+    let count = unsafe Int(log[0])
     guard count > 0 else { return count == 0 ? 0 : nil }
     if pageSize == nil { pageSize = try number("PRAGMA page_size").map(Int.init) }
     return pageSize.map { LogFrames.size(of: count, pageSize: $0) }
@@ -126,21 +125,21 @@ final class Database {
 
   /// Returns whether a merge of the log may have written to the database since the last call.
   func takeMerged() -> Bool {
-    defer { mayHaveMerged = false }
-    return unsafe mayHaveMerged || frames.pointee >= kist_sqlite_frames_before_merge
+    defer { unsafe log[1] = 0 }
+    return unsafe log[1] != 0
   }
 
   /// Merges the log into the database and waits until it is on disk; `false` when it could not.
   func checkpoint() throws(StorageError) -> Bool {
-    mayHaveMerged = true
+    unsafe log[1] = 1
     return try number("PRAGMA wal_checkpoint(FULL)") == 0
   }
 
   /// Merges and empties the log, so that no removed data is left; `false` when a reader uses it.
   func emptyLog() throws(StorageError) -> Bool {
-    mayHaveMerged = true
+    unsafe log[1] = 1
     guard try number("PRAGMA wal_checkpoint(TRUNCATE)") == 0 else { return false }
-    unsafe frames.pointee = 0
+    unsafe log[0] = 0
     return true
   }
 

@@ -28,6 +28,12 @@ final class StoreFiles: Sendable {
 
   func hasDatabase(of other: StoreFiles) -> Bool { database == other.database }
 
+  /// The last write to the database; `nil` if the path does not lead to it.
+  var lastWrite: LastWrite? {
+    guard let now = fileStatus(ofLink: path), database == FileIdentity(now) else { return nil }
+    return LastWrite(now)
+  }
+
   /// Throws where there is no database.
   func checkDatabase() throws(StorageError) {
     if database == nil { throw .fileInPlace(of: directory(of: path)) ?? .storeIsGone }
@@ -77,19 +83,22 @@ struct LastWrite: Equatable, Sendable {
 /// The writes of this process to an open database, by which those of other programs are recognised.
 final class OwnWrites: Sendable {
   private let path: String
-  private let last = Mutex<LastWrite?>(nil)
+  private let noted = Mutex<LastWrite?>(nil)
 
   init(path: String) { self.path = path }
+
+  /// The last write that was noted; `nil` if it could not be read.
+  var last: LastWrite? { noted.withLock(\.self) }
 
   /// Notes that this process wrote to the database, or opened it.
   func note() {
     let write = fileStatus(ofLink: path).map(LastWrite.init)
-    last.withLock { $0 = write }
+    noted.withLock { $0 = write }
   }
 
-  /// Throws where another program made the last write.
-  func check(_ write: LastWrite) throws(StorageError) {
-    guard last.withLock({ $0 == write }) else { throw .fileChanged(path) }
+  /// Throws where another program made a write after the last one that was noted.
+  func check(_ write: LastWrite, after last: LastWrite?) throws(StorageError) {
+    guard last == nil || write == last else { throw .fileChanged(path) }
   }
 }
 

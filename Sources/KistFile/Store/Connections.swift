@@ -45,7 +45,7 @@ final class Connections: Sendable {
   let ownWrites: OwnWrites
   /// A counter of the starts and ends of batches; odd while a batch is running.
   private let turns = Atomic(0)
-  private var turn: Int { turns.load(ordering: .sequentiallyConsistent) }
+  var turn: Int { turns.load(ordering: .sequentiallyConsistent) }
   private let unlocks = Atomic(0)
 
   /// Makes closed connections; opening them throws where the store has another id.
@@ -131,11 +131,11 @@ final class Connections: Sendable {
 
   private func checkPlaces(_ state: borrowing State) throws(StorageError) {
     guard let files = state.files else { return }
-    let turn = self.turn
+    let (turn, last) = (self.turn, ownWrites.last)
     // `nil` during a change, which itself may make the log shorter, or merge it.
     let size = try changes.useIfFree { database throws(StorageError) in try database.logSize() }
     let write = try files.checkPlaces(logSize: size ?? 0)
-    if turn.isMultiple(of: 2), turn == self.turn { try ownWrites.check(write) }
+    if turn.isMultiple(of: 2), turn == self.turn { try ownWrites.check(write, after: last) }
   }
 
   /// Opens the connections that are not open, and returns the open files.
@@ -229,14 +229,13 @@ final class Connections: Sendable {
   private func open(_ state: inout State) throws(StorageError) -> StoreFiles {
     try checkAccess(state)
     if let files = state.files { return files }
-    let log = path + "-wal"
     let found = try StoreFiles(path)
     try found.checkDatabase()
     try state.oldestFiles?.checkDirectory()
     // Only an unlock checks whether other files are older than the last change.
     if let first = state.firstFiles, !found.hasDatabase(of: first) { throw .filesReplaced(path) }
     try FileHeader.check(path)
-    let keepsLog = try isFilled(log)
+    let keepsLog = try isFilled(path + "-wal")
     if !state.isLogOnDisk {
       // First rewrites the log, because SQLite takes its content as saved and appends to it.
       try rewriteLog(of: path)
@@ -248,7 +247,7 @@ final class Connections: Sendable {
         try database.checkStore(at: path, id: id)
       }
       for connection in [loads, finds] { try connection.open() }
-      state.log = try Descriptor.open(log, O_RDONLY)
+      state.log = try Descriptor.open(path + "-wal", O_RDONLY)
       let files = try StoreFiles(path)
       guard files.hasDatabase(of: found) else { throw .filesReplaced(path) }
       (state.files, state.firstFiles) = (files, files)
@@ -288,12 +287,13 @@ final class Connections: Sendable {
     guard let files = state.files else { return true }
     let found = try StoreFiles(path)
     if found.hasDatabase(of: files), !found.hasLog {
+      if let write = files.lastWrite { try ownWrites.check(write, after: ownWrites.last) }
       try state.log?.restoreLog(of: path)
       return false
     }
     // Not during a change, which may merge the log.
     try changes.use { database throws(StorageError) in
-      try ownWrites.check(files.checkPlaces(logSize: database.logSize()))
+      try checkPlaces(of: files, logSize: database.logSize())
     }
     return true
   }

@@ -11,8 +11,8 @@ extension FileStore {
   @inline(__always)
   func load(_ request: LoadRequest) async throws(StorageError) -> Credential {
     do throws(StorageError) { return try await loadUnchecked(request) } catch {
-      // Another program may have changed the files.
-      if error.code == .notFound || error.code == .corrupt { try connections.checkPlaces() }
+      // Another program may have changed the file.
+      if error.code == .notFound || error.code == .corrupt { try connections.checkOwnWrites() }
       throw error
     }
   }
@@ -83,7 +83,7 @@ extension FileStore {
       findQueue.async {
         answer(
           Result { () throws(StorageError) in
-            try connections.checkPlaces()
+            try connections.checkOwnWrites()
             return try connections.use(connections.finds) { database throws(StorageError) in
               try page(of: query, after: start, in: database, session)
             }

@@ -105,7 +105,7 @@ final class Writer: Sendable {
             nonces: Nonces(options.nonces(2 * changes.count + 1)))
           for change in changes { answers.append(try change.carryOut(&transaction)) }
           // Late, because a change is lost if the files are replaced before it is written.
-          try connections.ownWrites.check(files.checkPlaces(logSize: database.logSize()))
+          try connections.checkPlaces(of: files, logSize: database.logSize())
           if transaction.header == header { return false }
           try session.write(
             transaction.header, nonce: transaction.nonces.next(), into: database)
@@ -116,7 +116,7 @@ final class Writer: Sendable {
       if after != nil { try connections.flushLogName() }
       if mustErase {
         let isErased = try connections.change { database throws(StorageError) in
-          try connections.ownWrites.check(files.checkPlaces(logSize: database.logSize()))
+          try connections.checkPlaces(of: files, logSize: database.logSize())
           let isErased = try database.emptyLog()
           // A slot that is erased in a former file is still in the present one.
           try files.checkPlaces(logSize: database.logSize())
