@@ -61,7 +61,9 @@
         if assembler.isCompacted { eventsEnd.finish() }
         let failure = CallFailure(error, wasSent: true)
         // The end of a watch that nobody follows says nothing about the node.
-        if !Task.isCancelled, failure.concernsNode, !assembler.isCompacted { nodes.advance(from: client) }
+        if !Task.isCancelled, failure.concernsNode, !assembler.isCompacted {
+          nodes.advance(from: client)
+        }
         begun.set(.failure(failure))
         eventsEnd.finish(throwing: failure.error)
       }
