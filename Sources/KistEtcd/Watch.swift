@@ -60,7 +60,7 @@
       } catch {
         if assembler.isCompacted { eventsEnd.finish() }
         let failure = CallFailure(error, wasSent: true)
-        // The end of a watch that nobody follows says nothing about the node.
+        // A cancelled watch ended because its caller left, not because of a fault of the node.
         if !Task.isCancelled, failure.concernsNode, !assembler.isCompacted {
           nodes.advance(from: client)
         }

@@ -120,7 +120,8 @@ import Testing
     (.keyringBeside, "note\tkeyring\tit can be used, but credentials are kept elsewhere\t", 0),
     (
       .noKeyring,
-      "ok\tkeyring\tkistd uses it, but programs of this shell cannot: there is no session bus\t", 0
+      "ok\tkeyring\tkistd has it open; programs in this shell cannot use it: there is no session bus\t",
+      0
     ),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
     (.plainSession, "note\tsession\tthe provider of the storage does not encrypt sessions: ", 0),
