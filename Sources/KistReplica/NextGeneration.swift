@@ -36,20 +36,13 @@ struct NextGeneration {
 
   /// Seals a row again, with the same sequence; returns its key tag and its record.
   mutating func seal(
-    _ row: SealedRow, nonces random: [UInt8]
+    _ row: SealedRow, nonce: [UInt8]
   ) throws(StorageError) -> (RecordID, [UInt8]) {
-    let sequence = row.identity.sequence
-    let metadata = try old.store.openMetadata(row.metadata.span, as: row.identity)
-    let opened = try old.store.openRow(row.secret.span, of: metadata, as: row.identity)
-    let summary = opened.metadata.summary(at: epoch.revision(of: sequence))
-    var nonces = Nonces(random)
-    let placeNonce = nonces.next()
-    let new = keys.store.seal(
-      opened.metadata, opened.secret, opened.secretFields,
-      as: RowIdentity(tag: keys.store.tag(of: summary.key), sequence: sequence), &nonces)
+    let (new, metadata) = try keys.reseal(row, of: old)
+    let summary = metadata.summary(at: epoch.revision(of: row.identity.sequence))
     let key = RecordID(new.identity.tag.key)
     written[RecordID(row.identity.tag.key)] = (key, keys.store.hash(of: new), summary)
-    return (key, keys.encode(new, nonce: placeNonce))
+    return (key, keys.encode(new, nonce: nonce))
   }
 
   /// Forgets a row that was deleted under the old key; returns its key tag, if it was written.

@@ -22,7 +22,7 @@ extension Replica {
     do throws(StorageError) { try await readChanges(after: own, see) } catch {
       state.withLock { ($0.confirmedAt, $0.problem) = (nil, error) }
       // A machine that was removed learns it from the roster of the next generation.
-      if error == .newGeneration || error == .notMember { options.whenGenerationBegins() }
+      if error == .newGeneration || error == .notMember { options.whenGenerationBegins(renewal) }
       throw error
     }
   }
@@ -100,14 +100,10 @@ extension Replica {
     _ records: [RecordID: [UInt8]], at position: ClusterPosition, since start: Moment?
   ) async throws(StorageError) {
     let (keys, last) = (chain.start.keys, chain.last)
-    let old = { (key: RecordID) throws(StorageError) -> SealedRow? in
-      guard let tag = self.tag(of: key) else { return nil }
-      return try self.copy.row(tag)
-    }
-    let rows = try keys.verifyRows(of: heads, after: base, records, replaced: old)
+    let rows = try keys.verifyRows(of: heads, after: base, records, replaced: copiedRow)
     // If the copy is ahead of the known head, an earlier write has landed although it failed.
     let events =
-      try base == chain.start.head ? self.events(of: heads, rows, old, keys.store) : [.reset]
+      try base == chain.start.head ? self.events(of: heads, rows, keys.store) : [.reset]
     if !heads.isEmpty {
       let change = CopyChange(storing: rows, replacing: tag(of:), state: last.state)
       // Known before they are stored, because the outcome of a failed write is not known.
@@ -119,6 +115,12 @@ extension Replica {
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
   }
 
+  /// Returns the row that the copy has under a key tag; `nil` if it has none.
+  func copiedRow(_ key: RecordID) throws(StorageError) -> SealedRow? {
+    guard let tag = tag(of: key) else { return nil }
+    return try copy.row(tag)
+  }
+
   /// Returns the tags under which the copy has a row; `nil` if it has none.
   private func tag(of key: RecordID) -> RowTag? {
     // An id has as many bytes as a tag.
@@ -127,8 +129,7 @@ extension Replica {
 
   /// Returns the last change of each credential, in the order of the changes.
   private func events(
-    of heads: [VerifiedHead], _ rows: [RecordID: SealedRow?],
-    _ old: (RecordID) throws(StorageError) -> SealedRow?, _ keys: StoreKeys
+    of heads: [VerifiedHead], _ rows: [RecordID: SealedRow?], _ keys: StoreKeys
   ) throws(StorageError) -> [CredentialChange] {
     var reported: Set<RecordID> = []
     var events: [CredentialChange] = []
@@ -137,7 +138,7 @@ extension Replica {
       let revision = head.epoch.revision(of: head.sequence)
       let new = rows[key] ?? nil
       // A credential that was saved and deleted since then was never in the copy.
-      guard let row = if let new { new } else { try old(key) } else { continue }
+      guard let row = if let new { new } else { try copiedRow(key) } else { continue }
       // A dishonest writer can seal something else than a credential.
       guard
         let name = try? keys.openMetadata(row.metadata.span, as: row.identity).summary(at: revision)

@@ -27,8 +27,12 @@ package struct ReplicaOptions: Sendable {
   package var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
   /// Is called when the vault has a new key, also if this machine was removed.
   ///
-  /// Close the vault then, and open it again after `SharedVault.renewal`.
-  package var whenGenerationBegins: @Sendable () -> Void = {}
+  /// Make a new copy then: close the vault, replace the copy by what the given function returns, and open
+  /// the vault again. The function can be called while the vault is open.
+  package var whenGenerationBegins:
+    @Sendable (
+      _ renew: @escaping @Sendable () async throws(StorageError) -> SharedVault.Renewal?
+    ) -> Void = { _ in }
   /// Returns this many random bytes: nonces, ids of operations, and the jitter of delays.
   package var random: @Sendable (Int) -> [UInt8] = { randomBytes($0) }
   /// Returns the master key of a new generation: random bytes that nothing else has.

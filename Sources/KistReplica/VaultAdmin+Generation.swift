@@ -143,7 +143,7 @@ extension VaultAdmin {
     var (puts, deletes, size) = ([RecordName: [UInt8]](), Set<RecordName>(), 0)
     for (old, row) in rows {
       var (key, record) = (next.forget(old), nil as [UInt8]?)
-      if let row { (key, record) = try next.seal(row, nonces: options.random(72)) }
+      if let row { (key, record) = try next.seal(row, nonce: options.random(24)) }
       guard let key else { continue }
       let added = record?.count ?? 0
       if puts.count + deletes.count == mostRows || size + added > mostRowBytes {

@@ -42,7 +42,7 @@ import Testing
     let vault = try await TestVault()
     let began = Mutex(0)
     var options = TestVault.options(1)
-    options.whenGenerationBegins = { began.withLock { $0 += 1 } }
+    options.whenGenerationBegins = { _ in began.withLock { $0 += 1 } }
     let first = try await vault.join(1, in: directory, options: options)
     let removed = try await vault.join(2, in: directory)
     let saved = try await first.credentials.save(.sample(secret: "one"))

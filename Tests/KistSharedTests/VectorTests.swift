@@ -86,6 +86,15 @@ import Testing
     }
   }
 
+  @Test func `a row of the generation before is sealed again to the bytes of the vector`() throws {
+    let (old, new) = (vectors.rows[1], vectors.rows[2])
+    let (before, keys) = (try vectors.keys(1), try vectors.keys(2))
+    let (sealed, metadata) = try keys.reseal(
+      before.openRow(bytes(old.record), key: id(old.keyTag)), of: before)
+    #expect(sealed == (try keys.openRow(bytes(new.record), key: id(new.keyTag))))
+    #expect(metadata.key.service == new.service)
+  }
+
   @Test func `heads are sealed and signed to the bytes of the vectors`() throws {
     for vector in vectors.heads {
       let keys = try vectors.keys(vector.generation)

@@ -79,6 +79,10 @@ final class Disk: Sendable {
         try life.check()
         return self.state.withLock { $0!.rows[tag] }
       },
+      rows: { () throws(StorageError) in
+        try life.check()
+        return self.state.withLock { Array($0!.rows.values) }
+      },
       tags: { () throws(StorageError) in
         try life.check()
         return self.state.withLock { Array($0!.rows.keys) }

@@ -18,6 +18,8 @@ final class Machine: Sendable {
   let reopened = Atomic(0)
   private let removed = Atomic(false)
   private let running = Mutex<(vault: SharedVault, life: Life, following: Task<Void, Never>)?>(nil)
+  /// What the last life made for a copy with the new key of the vault.
+  private let prepared = Mutex<SharedVault.Renewal?>(nil)
   private let invitation: SharedVault.Invitation
   private let network: Network
 
@@ -76,7 +78,7 @@ final class Machine: Sendable {
       try await self.network.pass(self, life)
     }
     var options = options
-    options.whenGenerationBegins = { self.reopen(life) }
+    options.whenGenerationBegins = { renew in self.reopen(life, renew) }
     guard let note = disk.note else {
       return try await SharedVault.join(invitation, on: cluster, options) {
         master, storeID, epoch throws(StorageError) in
@@ -85,7 +87,7 @@ final class Machine: Sendable {
       }
     }
     do throws(StorageError) {
-      if let renewal = try await SharedVault.renewal(after: note, on: cluster, options) {
+      if let renewal = try await renewal(after: note, on: cluster, options) {
         try await pass()
         try disk.replaceCopy(renewal)
         try await pass()
@@ -99,13 +101,29 @@ final class Machine: Sendable {
     return vault
   }
 
+  /// Returns what the last life prepared, as kistd does; reads it from the cluster if there is nothing.
+  private func renewal(
+    after note: [UInt8], on cluster: Cluster, _ options: ReplicaOptions
+  ) async throws(StorageError) -> SharedVault.Renewal? {
+    let found = prepared.withLock { renewal in
+      defer { renewal = nil }
+      return renewal
+    }
+    if let found { return found }
+    return try await SharedVault.renewal(after: note, on: cluster, options)
+  }
+
   /// Opens the vault again after the running request, because the vault has a new key.
-  private func reopen(_ life: Life) {
+  private func reopen(
+    _ life: Life, _ renew: @escaping @Sendable () async throws(StorageError) -> SharedVault.Renewal?
+  ) {
     network.scheduler.start {
+      let renewal = try? await renew()
       while self.operation.withLock({ $0 != nil }) {
         await self.network.scheduler.sleep(.milliseconds(10))
       }
       guard await self.stop(life) else { return }
+      self.prepared.withLock { $0 = renewal }
       await self.start()
     }
   }

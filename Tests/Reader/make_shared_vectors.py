@@ -31,9 +31,14 @@ BUILD, WEB, BOOKS = range(3)
 ROLES, UNTIL = [shared.WRITER, shared.READER, shared.WRITER], [0, TIME + 86400, TIME + 3600]
 
 
-def seal(generation: shared.Generation, key: bytes, part: int, bound: bytes, message: bytes, nonce: int) -> bytes:
-    """The message sealed with a key and a nonce of 24 equal bytes, bound to its kind and further data."""
-    ad, nonce = reader.prefix(part, generation.store_id) + bound, bytes([nonce]) * 24
+def equal(byte: int) -> bytes:
+    """A nonce of 24 equal bytes."""
+    return bytes([byte]) * 24
+
+
+def seal(generation: shared.Generation, key: bytes, part: int, bound: bytes, message: bytes, nonce: bytes) -> bytes:
+    """The message sealed with a key and a nonce, bound to its kind and further data."""
+    ad = reader.prefix(part, generation.store_id) + bound
     return nonce + aead_encrypt(message, ad, nonce, key)
 
 
@@ -54,7 +59,7 @@ def member(index: int, at: int) -> dict:
     generation, machine = GENERATIONS[at], MACHINES[index]
     wrapped = box(machine.box, generation.scope + generation.store_id + MASTERS[at], 0x50 + 16 * at + index)
     name = make_vectors.padded(NAMES[index].encode())
-    sealed = seal(generation, generation.name, shared.NAME, machine.id, name, 0x40 + 16 * at + index)
+    sealed = seal(generation, generation.name, shared.NAME, machine.id, name, equal(0x40 + 16 * at + index))
     record = (machine.id + u32(ROLES[index]) + machine.signing + machine.box + wrapped + sealed
               + struct.pack("<qq", TIME, UNTIL[index]))
     return {"machine": index, "role": ROLES[index], "name": NAMES[index], "wrappedKey": wrapped,
@@ -73,15 +78,19 @@ def roster(number: int, before: bytes, at: int, members: list[int]) -> dict:
             "record": record, "digest": shared.digest(record)}
 
 
-def row(at: int, credential: dict, nonce: int) -> dict:
-    """The row of a credential in a generation."""
+def row(at: int, credential: dict, nonce: int, before: dict | None = None) -> dict:
+    """The row of a credential in a generation; sealed again, if it was in the generation before."""
     generation, sequence = GENERATIONS[at], u64(credential["sequence"])
     service_tag, key_tag = reader.tags(generation.keys[0], credential["service"], credential["account"])
     place = service_tag + key_tag + sequence
     parts = [make_vectors.padded(each(credential)) for each in (make_vectors.metadata, make_vectors.secret)]
-    metadata = seal(generation, generation.keys[1], reader.METADATA, place, parts[0], nonce)
-    secret = seal(generation, generation.keys[2], reader.SECRET, place, parts[1], nonce + 1)
-    sealed = seal(generation, generation.place, shared.PLACE, key_tag + sequence, service_tag, nonce + 2)
+    nonces = equal(nonce) + equal(nonce + 1)
+    if before:
+        key = reader.subkey(12, b"kiststor", MASTERS[at])
+        nonces = reader.blake2b(before["metadata"] + before["secret"], digest_size=48, key=key).digest()
+    metadata = seal(generation, generation.keys[1], reader.METADATA, place, parts[0], nonces[:24])
+    secret = seal(generation, generation.keys[2], reader.SECRET, place, parts[1], nonces[24:])
+    sealed = seal(generation, generation.place, shared.PLACE, key_tag + sequence, service_tag, equal(nonce + 2))
     row_hash = reader.row_hash(generation.keys[4], (0, service_tag, key_tag, credential["sequence"], metadata, secret))
     return {"generation": generation.number, "service": credential["service"], "account": credential["account"],
             "sequence": credential["sequence"], "serviceTag": service_tag, "keyTag": key_tag, "metadata": metadata,
@@ -100,7 +109,7 @@ def head(at: int, machine: int, rows: list[dict], roster: dict, before: dict, ch
               "row": shared.digest(saved["record"]) if saved else shared.NONE}
     message = struct.pack("<QQQ32s32s32sq16sI16s32s", *(fields | {"epoch": EPOCH}).values())
     record = (u32(1) + MACHINES[machine].id
-              + seal(generation, generation.keys[3], shared.HEAD, b"", message, 0x20 + sequence))
+              + seal(generation, generation.keys[3], shared.HEAD, b"", message, equal(0x20 + sequence)))
     record += sign(MACHINES[machine].signing_secret, b"kist shared head" + generation.scope + record)
     return {**fields, "generation": generation.number, "machine": machine, "nonce": record[20:44], "message": message,
             "record": record, "digest": shared.digest(record)}
@@ -110,7 +119,7 @@ def beacon(index: int, seen: dict) -> dict:
     """What a machine has seen."""
     generation, machine = GENERATIONS[0], MACHINES[index]
     message = struct.pack("<Q32sq", seen["sequence"], seen["digest"], TIME + 60)
-    sealed = seal(generation, generation.beacon, shared.BEACON, machine.id, message, 0x30)
+    sealed = seal(generation, generation.beacon, shared.BEACON, machine.id, message, equal(0x30))
     record = u32(1) + u32(generation.number) + sealed
     record += sign(machine.signing_secret, b"kist shared seen" + VAULT + machine.id + record)
     return {"machine": index, "sequence": seen["sequence"], "head": seen["digest"], "time": TIME + 60,
@@ -123,7 +132,8 @@ def vectors() -> dict:
     rosters.append(roster(2, rosters[0]["record"], 0, [BUILD, WEB, BOOKS]))
     rosters.append(roster(3, rosters[1]["record"], 1, [BUILD, BOOKS]))
     alice, work = make_vectors.ROWS
-    rows = [row(0, alice, 0x01), row(0, work, 0x04), row(1, work, 0x07)]
+    rows = [row(0, alice, 0x01), row(0, work, 0x04)]
+    rows.append(row(1, work, 0x07, rows[1]))
     nobody, heads = bytes(16), []
     for at, machine, kept, named, change in (
         (0, BUILD, [], 0, (shared.BEGIN, nobody, None)),

@@ -51,16 +51,12 @@ private func openShared(
   // Every confirmation finds the new key, but the vault is opened again only once.
   let isOutdated = Atomic(false)
   let (number, prepared) = context.renewals.begin()
-  let ownMachine = machine
-  machine.whenGenerationBegins = { [renewals = context.renewals] in
+  machine.whenGenerationBegins = { [renewals = context.renewals] renew in
     guard !isOutdated.exchange(true, ordering: .relaxed) else { return }
     Task {
       await sleepUnwatched(for: renewals.delay)
-      // Read while the old copy still loads. If this fails, the next opening tries again, and logs it.
-      renewals.prepare(
-        try? await SharedVault.renewal(
-          after: EncryptedFile.note(ofCopy: options.copyPath), on: cluster, ownMachine),
-        by: number)
+      // Made while the old copy still loads. If this fails, the next opening tries again, and logs it.
+      renewals.prepare(try? await renew(), by: number)
       context.whenOutdated()
     }
   }

@@ -66,7 +66,7 @@ extension EncryptedFile {
         try createStore(
           options, id: vault.storeID, master: vault.master, epoch: vault.epoch
         ) { database, keys, header throws(StorageError) in
-          for case (let tag, let row?) in content.rows {
+          for case (let tag, let row?) in content.rowsInOrder {
             header.replaceRow(nil, with: keys.hash(of: row))
             try database.put(row, at: try database.find(tag).address)
           }
@@ -110,6 +110,20 @@ extension FileStore {
           try database.find(tag).row
         }
       },
+      rows: { () throws(StorageError) in
+        let keys = try self.session().keys
+        var rows: [SealedRow] = []
+        try self.connections.snapshot { database throws(StorageError) in
+          _ = try database.verifyRows(keys) { identity, metadata, secret in
+            rows.append(
+              SealedRow(
+                identity: identity, metadata: [UInt8](copying: metadata),
+                secret: [UInt8](copying: secret)))
+            return .more
+          }
+        }
+        return rows
+      },
       tags: { () throws(StorageError) in
         let keys = try self.session().keys
         var tags: [RowTag] = []
@@ -143,7 +157,7 @@ extension Transaction {
   fileprivate mutating func apply(
     _ change: CopyChange
   ) throws(StorageError) -> Result<Plan<Void>, StorageError> {
-    for (tag, row) in change.rows {
+    for (tag, row) in change.rowsInOrder {
       let found = try database.find(tag)
       _ = try carryOut { [keys, header] _ throws(StorageError) in
         try keys.plan(row, on: found, header)

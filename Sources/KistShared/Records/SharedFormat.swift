@@ -61,6 +61,8 @@ package final class GenerationKeys: Sendable {
   let placeKey: SymmetricKey
   let memberNameKey: SymmetricKey
   let beaconKey: SymmetricKey
+  /// The key of the nonces with which rows of the generation before are sealed again.
+  private let nonceKey: GuardedKey
   /// The hash of the master key, which the roster contains.
   ///
   /// It shows a member that all members were given the same key.
@@ -77,9 +79,15 @@ package final class GenerationKeys: Sendable {
     placeKey = try SymmetricKey(derivedFrom: master, id: 9, context: "kiststor")
     memberNameKey = try SymmetricKey(derivedFrom: master, id: 10, context: "kiststor")
     beaconKey = try SymmetricKey(derivedFrom: master, id: 11, context: "kiststor")
+    nonceKey = try GuardedKey(derivedFrom: master, id: 12, context: "kiststor")
     let message =
       Array("kist shared key".utf8) + generationBytes(vault, generation) + storeID
     check = Digest(copying: master.hash(message.span, count: Digest.size))
+  }
+
+  /// Returns the nonces with which a row of the generation before is sealed again; each row has others.
+  func nonces(for row: SealedRow) -> Nonces {
+    Nonces(nonceKey.hash((row.metadata + row.secret).span, count: 2 * SymmetricKey.nonceSize))
   }
 
   /// Returns the associated data of sealed data of this kind, bound to further bytes.

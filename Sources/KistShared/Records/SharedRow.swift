@@ -57,6 +57,22 @@ extension GenerationKeys {
     }
   }
 
+  /// Seals a row of the generation before again, with the same sequence; also returns its metadata.
+  ///
+  /// Every machine gets the same bytes. So it can make its copy of this generation from the one before.
+  package func reseal(
+    _ row: SealedRow, of old: GenerationKeys
+  ) throws(StorageError) -> (row: SealedRow, metadata: Metadata) {
+    let metadata = try old.store.openMetadata(row.metadata.span, as: row.identity)
+    let opened = try old.store.openRow(row.secret.span, of: metadata, as: row.identity)
+    var nonces = nonces(for: row)
+    let identity = RowIdentity(
+      tag: store.tag(of: opened.metadata.key), sequence: row.identity.sequence)
+    let sealed = store.seal(
+      opened.metadata, opened.secret, opened.secretFields, as: identity, &nonces)
+    return (sealed, opened.metadata)
+  }
+
   private func placeData(_ key: Tag, _ sequence: UInt64) -> [UInt8] {
     var bytes = associatedData(of: .sharedPlace)
     bytes.append(key.bytes.span)
