@@ -80,6 +80,30 @@ import Testing
     await opened.close()
   }
 
+  @Test func `that fails to unlock the store is named with the last reason`() async throws {
+    try await store.fill([.sample()])
+    let key = try Data(contentsOf: URL(filePath: store.keyPath))
+    try FileManager.default.removeItem(atPath: store.keyPath)
+    let opened = try await store.open()
+    func expectReason(_ reason: String, of code: StorageError.Code) async {
+      await expect(code) { try await opened.access.unlock(nil) }
+      let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+      #expect(error?.message.contains(reason) == true)
+    }
+    try Data(repeating: 7, count: key.count).write(to: URL(filePath: store.keyPath))
+    try setKeyPermissions(0o600)
+    await expectReason("does not open", of: .locked)
+    try setKeyPermissions(0o644)
+    await expectReason("has mode 644", of: .denied)
+    try FileManager.default.removeItem(atPath: store.keyPath)
+    await expectReason("is missing", of: .locked)
+    // A wrong passphrase says nothing about the key file.
+    await expect(.wrongPassphrase) { try await opened.access.unlock(Secret(utf8: "wrong")) }
+    let error = await expect(.locked) { try await opened.credentials.load(.sample) }
+    #expect(error?.message.contains("is missing") == true)
+    await opened.close()
+  }
+
   @Test func `of another store leaves the store locked`() async throws {
     try await store.fill([.sample()])
     let other = try TestStore()

@@ -94,7 +94,7 @@ extension FileStore {
     return try status()
   }
 
-  /// Unlocks the store, or records its damage as the reason why it stays locked.
+  /// Unlocks the store, or records why it stays locked, unless a passphrase was wrong.
   private func unlockedSession(
     _ passphrase: Secret?, isLocked: Bool
   ) throws(StorageError) -> Session {
@@ -109,7 +109,7 @@ extension FileStore {
           .locked("the storage is locked"), isKnown: false, unlessAfter: connections.unlockCount)
       }
       state.withLock { state in
-        guard error.code == .corrupt, case .locked = state else { return }
+        guard passphrase == nil || error.code == .corrupt, case .locked = state else { return }
         state = .locked(StorageError(.locked, error.message, hint: error.hint))
       }
       throw error
@@ -220,8 +220,8 @@ func masterKey(
     throw .locked(
       "the key file \(path) does not open this store",
       hint:
-        "start kistd with the right key file: `--key-file PATH`; keep this one, because another "
-        + "store may need it\(otherwise)")
+        "move it away, because another store may need it; put the right key file there, then run "
+        + "`kist unlock`; or start kistd with the right one: `--key-file PATH`\(otherwise)")
   case .passphraseFile(let path):
     guard let passphrase = try PassphraseFile.read(path) else {
       throw .locked(
