@@ -104,6 +104,12 @@ class Installing:
         shown = shell("cat shown; rm shown", user="alice")
         self.assertIn("updated below /home/alice/.local. A running kistd continues with the old program", shown)
         self.assertNotIn("first secret", shown)
+        # Also while a kistd runs whose program was removed.
+        again = "./kist/install.sh uninstall >shown; ./kist/install.sh >shown; eval \"$(grep -o 'kill [0-9]*' shown)\""
+        shell(f"PATH=$HOME/.local/bin:$PATH; printf pw | kist save s; {again}", user="alice")
+        self.assertIn(
+            "updated below /home/alice/.local. A running kistd continues with the old program",
+            shell("cat shown; rm shown", user="alice"))
         shell("./kist/install.sh uninstall", user="alice")
         left = shell("find . -path ./kist -prune -o ! -type d -print | grep -v share/kist/ | grep -v state/kist/ || true", user="alice")
         self.assertEqual(left, before)
