@@ -77,7 +77,7 @@ struct Autostart: Sendable {
     if let obstacle = host.obstacle(toStarting: unit, at: socket) { throw obstacle }
     throw StorageError(
       .unavailable, "no kistd is listening at \(socket)",
-      hint: "`kist list` starts it; `kistd probe` shows whether it can start")
+      hint: "`kist list` starts it, or says why it cannot start")
   }
 
   private func start() throws(StorageError) {

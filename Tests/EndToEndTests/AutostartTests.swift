@@ -86,7 +86,7 @@ import Testing
     ("KIST_AUTOSTART=0 kist list", "kistd --detach"),
     ("KIST_SOCKET=$XDG_RUNTIME_DIR/s kist list", "kistd --detach --socket"),
     ("kist list --socket $XDG_RUNTIME_DIR/s", "kistd --detach"),
-    ("kist status", "`kist list` starts it; `kistd probe` shows whether it can start"),
+    ("kist status", "`kist list` starts it, or says why it cannot start"),
   ])
   func `starts none if it must not, and says how to`(line: String, hint: String) async throws {
     try await withAutostart { home in

@@ -180,6 +180,10 @@ import Testing
         + "`kist import netrc /home/u/.netrc`; then remove the file\n", 0
     ),
     (
+      .partlyTakenPlaintext,
+      "then remove them from the file, which also has what kist does not import\n", 0
+    ),
+    (
       .unreadPlaintext,
       "note\tplaintext\t/home/u/.netrc: not checked for secrets, because it is not a regular file\t",
       0

@@ -159,10 +159,14 @@ extension Host {
     }
     guard file.hasSecrets else { return nil }
     let what = ImportSource.foreign(format).whatCanGo
+    let takesAll = file.leftOut.keys.allSatisfy { $0 == .repeated }
+    let remedy =
+      takesAll
+      ? "remove \(what == "it" ? "the file" : what)"
+      : "remove them from the file, which also has what kist does not import"
     return .note(
       "plaintext", "\(path) has \(counted(file.entries.count)) in plain text (\(format.rawValue))",
-      hint: "import those that kist lacks: \(command); then remove "
-        + (what == "it" ? "the file" : what))
+      hint: "import those that kist lacks: \(command); then \(remedy)")
   }
 
   private func configuration(of format: ForeignFormat, beside path: String) -> Secret? {

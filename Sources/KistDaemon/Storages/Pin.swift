@@ -61,7 +61,7 @@ struct PinFile: Sendable {
     do throws(UnfitFile) { descriptor = try openOwnFile(path, O_RDONLY) } catch {
       if error.isMissing { return nil }
       var refusal = StorageError.unfit(error, path, hint: Self.hint)
-      refusal.message += "; it records where credentials are kept"
+      refusal.message += "; kistd uses this file to record where credentials are kept"
       throw refusal
     }
     defer { close(descriptor) }
@@ -96,7 +96,7 @@ struct PinFile: Sendable {
       if try writeWhole(bytes.span, to: path, replacing: previous != nil) { return }
     } catch {
       var error = error
-      error.message += "; it records where credentials are kept"
+      error.message += "; kistd uses this file to record where credentials are kept"
       if error.code != .full { error.hint = Self.hint }
       throw error
     }

@@ -153,7 +153,7 @@ enum Fault: CaseIterable {
     openDirectory, othersDirectory
   case formerKey, fullDisk, nearlyFullDisk, disabled, masked, failed, unitsCutOff, notInstalled,
     noManager, noLinger, atDesk
-  case keyInBackup, plaintext, unreadPlaintext
+  case keyInBackup, plaintext, partlyTakenPlaintext, unreadPlaintext
   case noSecretService, secretServiceNotStarted, secretServiceOutdated, nameTaken
 
   func befall(_ machine: inout Machine) {
@@ -182,6 +182,11 @@ enum Fault: CaseIterable {
     case .plaintext:
       machine.homeFiles["/home/u/.netrc"] = .text(
         Secret(utf8: "machine git.example login alice password hunter2\n"), isCut: false)
+    case .partlyTakenPlaintext:
+      machine.homeFiles["/home/u/.netrc"] = .text(
+        Secret(
+          utf8: "machine git.example login alice password hunter2\ndefault login a password b\n"),
+        isCut: false)
     case .unreadPlaintext:
       machine.homeFiles["/home/u/.netrc"] = .refused("is not a regular file")
     case .keyGone:
