@@ -89,16 +89,6 @@ extension StorageError {
   }
 }
 
-extension [CredentialSummary] {
-  /// The credentials by time of save, the latest first; ties are ordered by revision, else by key.
-  var newestFirst: [CredentialSummary] {
-    sorted { left, right in
-      if left.modifiedAt != right.modifiedAt { return left.modifiedAt > right.modifiedAt }
-      return left.revision.isLater(than: right.revision) ?? (left.key < right.key)
-    }
-  }
-}
-
 extension NewCredential {
   /// Returns the credential that replaces an old one; `nil` if the old one is already equal.
   fileprivate func replacing(

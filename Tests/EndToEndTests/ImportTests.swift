@@ -161,6 +161,34 @@ private let count = ProcessInfo.processInfo.environment["KIST_IMPORTED"].flatMap
     }
   }
 
+  @Test func `an import of an export leaves the newest account of a host the newest`() async throws
+  {
+    let accounts = ["zoe", "mia", "eva", "bob", "anna", "kim"]
+    try await withHome { home in
+      let file = home.path + "/out.jsonl"
+      try await withDaemon(in: home) { daemon in
+        for account in accounts {
+          try await daemon.connect().save(
+            NewCredential(
+              key: CredentialKey(service: "host", account: account), secret: Secret(utf8: "s")))
+        }
+        let exported = try await command("kist", ["export", file], in: home)
+        #expect(exported.status == .exited(0), "\(exported.error)")
+        for account in accounts {
+          try await daemon.connect().delete(CredentialKey(service: "host", account: account))
+        }
+        let imported = try await command("kist", ["import", "kist", file, "--yes"], in: home)
+        #expect(imported.status == .exited(0), "\(imported.error)")
+        let found = try await daemon.connect().find(CredentialQuery()).credentials
+        let order = found.sorted {
+          Int($0.revision.rawValue.split(separator: ".")[1])!
+            < Int($1.revision.rawValue.split(separator: ".")[1])!
+        }
+        #expect(order.map(\.key.account) == accounts)
+      }
+    }
+  }
+
   @Test func `an export terminated while it replaces a file leaves no second file`() async throws {
     try await withHome { home in
       try await withDaemon(in: home) { daemon in

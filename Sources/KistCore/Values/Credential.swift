@@ -94,3 +94,13 @@ public struct CredentialSummary: Sendable, Equatable {
   /// Returns whether the credential is expired: `now` is at or after `expiresAt`.
   public func isExpired(at now: Timestamp) -> Bool { expiresAt.map { now >= $0 } ?? false }
 }
+
+extension [CredentialSummary] {
+  /// The credentials by time of save, the latest first; ties are ordered by revision, else by key.
+  package var newestFirst: [CredentialSummary] {
+    sorted { left, right in
+      if left.modifiedAt != right.modifiedAt { return left.modifiedAt > right.modifiedAt }
+      return left.revision.isLater(than: right.revision) ?? (left.key < right.key)
+    }
+  }
+}

@@ -36,14 +36,15 @@ struct Migration: Sendable {
     let total = found.same.count + found.missing.count + found.differing.count
     if !isSwitched {
       guard found.differing.isEmpty else { return .differing(found.differing) }
-      for (number, key) in found.missing.enumerated() {
-        found.same.append(try await copy(key))
+      // Helpers answer with the newest credential of a host, so they answer with the same one afterwards.
+      for (number, summary) in found.missing.newestFirst.reversed().enumerated() {
+        found.same.append(try await copy(summary.key))
         report(.copied, number + 1, found.missing.count)
       }
       try switchPin()
     } else {
       // Once the target is in use, a credential that it lacks was deleted, and must not come back.
-      found.differing += found.missing
+      found.differing += found.missing.map(\.key)
     }
     for (number, summary) in found.same.enumerated() where !keepsSource {
       do throws(StorageError) {
@@ -60,29 +61,30 @@ struct Migration: Sendable {
 
   private struct Comparison {
     var same: [CredentialSummary] = []
-    var missing: [CredentialKey] = []
+    var missing: [CredentialSummary] = []
     var differing: [CredentialKey] = []
     var damaged: [CredentialKey] = []
   }
 
   /// Compares all credentials before copying any, since an original may change after its copy.
   private func compare() async throws(StorageError) -> Comparison {
-    let keys = try await source.findAll().map(\.key)
+    let summaries = try await source.findAll()
     var found = Comparison()
-    for (number, key) in keys.enumerated() {
+    for (number, summary) in summaries.enumerated() {
+      let key = summary.key
       let request = LoadRequest(key: key, allowExpired: true)
       do throws(StorageError) {
         let original = try await source.load(request)
         switch try await target.loadIfThere(request)?.hasSameContent(as: original) {
         case true?: found.same.append(original.summary)
         case false?: found.differing.append(key)
-        case nil: found.missing.append(key)
+        case nil: found.missing.append(original.summary)
         }
       } catch {
         guard error.code == .corrupt else { throw error }
         found.damaged.append(key)
       }
-      report(.compared, number + 1, keys.count)
+      report(.compared, number + 1, summaries.count)
     }
     return found
   }

@@ -116,7 +116,9 @@ extension EncryptedFile {
           guard row.sequence > copied else { return }
         }
         originals[row.metadata.key] = row.sequence
-        try database.copy(row, under: keys, &header, nonces: new.nonces)
+        // Rows of a damaged store can have one number.
+        try database.copy(
+          row, as: header.sequence + 1, under: keys, &header, nonces: new.nonces)
       }
       copied = Int(clamping: header.count)
       if copied == 0, inspector.examination.counted != 0 { throw .nothingToSalvage }

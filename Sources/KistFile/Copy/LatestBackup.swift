@@ -32,11 +32,13 @@ extension FileStore {
       ) { database, keys, header throws(StorageError) in
         try connections.snapshot { original throws(StorageError) in
           let all = Int(clamping: try original.header(session.keys).count)
+          let numbers = try RowNumbers(original)
           try original.eachCredential(session.keys) { row throws(StorageError) in
             // So that locking or closing the store does not wait for the backup.
             _ = try self.session()
             try report(count, all)
-            try database.copy(row, under: keys, &header, nonces: options.nonces)
+            try database.copy(
+              row, as: numbers.number(of: row), under: keys, &header, nonces: options.nonces)
             count += 1
           }
         }

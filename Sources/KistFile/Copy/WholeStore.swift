@@ -8,6 +8,8 @@ struct WholeStore {
   let id: [UInt8]
   let slots: [KeySlot]
   let count: Int
+  /// The numbers of the rows in a copy.
+  let numbers: RowNumbers
 
   /// Opens the store; throws `corrupt` where it has any fault, or is older than its progress note.
   init(
@@ -29,6 +31,7 @@ struct WholeStore {
       let count = examination.counted
     else { throw .corrupt("nothing in the store can be read") }
     (self.database, self.keys, self.count) = (database, keys, count)
+    numbers = try RowNumbers(database)
     (id, slots) = (keys.storeID, inspector.slots)
   }
 
@@ -55,7 +58,8 @@ extension UnfinishedStore {
     precondition(!sources.isEmpty, "nothing would open the copy")
     try write(options, id: id, openedBy: sources) { database, keys, header throws(StorageError) in
       try original.eachCredential(report: report) { row throws(StorageError) in
-        try database.copy(row, under: keys, &header, nonces: options.nonces)
+        try database.copy(
+          row, as: original.numbers.number(of: row), under: keys, &header, nonces: options.nonces)
       }
     }
     for source in sources {
@@ -73,18 +77,44 @@ extension StorageError {
     hint: "check the disk, and try again", outcome: .unchanged)
 }
 
+/// New numbers from 1 for the rows of a store, in the order of their sequences.
+///
+/// Of credentials that were saved in the same second, the newest stays the newest.
+struct RowNumbers {
+  private let sequences: [UInt64]
+
+  init(_ database: Database) throws(StorageError) {
+    sequences = try database.rows("SELECT sequence FROM credential") {
+      UInt64(bitPattern: $0.integer(0))
+    }.sorted()
+  }
+
+  /// Returns the number of a row of the store.
+  func number(of row: OpenedRow) -> UInt64 {
+    var (low, high) = (0, sequences.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if sequences[middle] < row.sequence { low = middle + 1 } else { high = middle }
+    }
+    return UInt64(low + 1)
+  }
+}
+
 extension Database {
   /// Copies a credential into a new store, under its keys; replaces one with the same name.
+  ///
+  /// - Parameter sequence: a number that no other row has.
   func copy(
-    _ row: OpenedRow, under keys: StoreKeys, _ header: inout Header, nonces: (Int) -> [UInt8]
+    _ row: OpenedRow, as sequence: UInt64, under keys: StoreKeys, _ header: inout Header,
+    nonces: (Int) -> [UInt8]
   ) throws(StorageError) {
-    header.sequence += 1
+    header.sequence = max(header.sequence, sequence)
     var nonces = Nonces(nonces(2))
     let tag = keys.tag(of: row.metadata.key)
     let found = try find(tag)
     let copy = keys.seal(
       row.metadata, row.secret, row.secretFields,
-      as: RowIdentity(tag: tag, sequence: header.sequence), &nonces)
+      as: RowIdentity(tag: tag, sequence: sequence), &nonces)
     header.replaceRow(found.row.map(keys.hash(of:)), with: keys.hash(of: copy))
     try put(copy, at: found.address)
   }

@@ -41,18 +41,16 @@ extension [SaveRequest] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []
     for request in self {
-      // The host for which a tool looks up its newest credential; `nil` if no tool saved this one.
-      let attributes = request.credential.attributes
-      let host = attributes[Attributes.toolName].map { _ in
-        attributes["host"] ?? request.credential.key.service
-      }
+      // The host for which a tool looks up its newest credential.
+      let credential = request.credential
+      let host = credential.attributes["host"] ?? credential.key.service
       let isFull = portions.last.map { $0.count == largestPortion } ?? true
-      if isFull || host.map(hosts.contains) ?? false {
+      if isFull || hosts.contains(host) {
         portions.append([])
         hosts = []
       }
       portions[portions.count - 1].append(request)
-      if let host { hosts.insert(host) }
+      hosts.insert(host)
     }
     return portions
   }

@@ -80,6 +80,13 @@ import Testing
     #expect(!world.isSwitched)
   }
 
+  @Test func `leaves the order in which the credentials were saved`() async throws {
+    let keys = ["c", "b", "e", "a", "d"].map { CredentialKey(service: "host", account: $0) }
+    let world = try await World(credentials: keys.map { .sample($0) })
+    _ = try await world.migrate()
+    #expect(try await world.target.findAll().newestFirst.map(\.key) == keys.reversed())
+  }
+
   @Test func `copies nothing if a credential differs`() async throws {
     let world = try await World()
     let other = NewCredential(key: World.credentials[2].key, secret: Secret(utf8: "other"))
@@ -89,9 +96,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `lists what is damaged, and copies, removes and switches nothing`(
-    isInSource: Bool
-  ) async throws {
+  func `lists what is damaged, and copies, removes and switches nothing`(isInSource: Bool)
+    async throws
+  {
     let world = try await World()
     try await world.target.save(World.credentials[0])
     let damaged = [World.credentials[0].key, World.credentials[1].key]
@@ -225,8 +232,7 @@ private final class World: Sendable {
     credentials: [NewCredential] = World.credentials, source: UserStorage = .inMemory(),
     target: UserStorage = .inMemory()
   ) async throws {
-    self.source = source
-    self.target = target
+    (self.source, self.target) = (source, target)
     for credential in credentials { try await source.save(credential) }
   }
 

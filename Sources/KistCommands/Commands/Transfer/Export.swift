@@ -124,21 +124,21 @@ struct Export: RequiresUserStorage {
     try terminal.confirm("Show the secrets here?", orElse: notDone, hint: hint)
   }
 
-  /// Writes every credential, including expired ones, page by page; returns their number.
+  /// Writes every credential, including expired ones, the oldest first; returns their number.
   ///
-  /// The last line has the number, so that an import detects an export that was cut short.
+  /// Helpers answer with the newest credential of a host, and an import saves in the order of the file. The
+  /// last line has the number, so that an import detects an export that was cut short.
   private func export(
     _ query: CredentialQuery, _ storage: UserStorage, _ write: (Secret) throws(StorageError) -> Void
   ) async throws(StorageError) -> Int {
     var count = 0
-    try await eachPage(of: query, storage.find) { (page) throws(StorageError) in
-      for portion in page.credentials.portions {
-        for result in await concurrently(portion.map(\.key), storage.stored) {
-          // If there is no credential, it was deleted after it was found.
-          guard let credential = try result.get() else { continue }
-          try write(credential.json().withNewline)
-          count += 1
-        }
+    let keys = try await storage.findAll(query).newestFirst.reversed().map(\.key)
+    for portion in keys.portions {
+      for result in await concurrently(portion, storage.stored) {
+        // If there is no credential, it was deleted after it was found.
+        guard let credential = try result.get() else { continue }
+        try write(credential.json().withNewline)
+        count += 1
       }
     }
     try write(exportEnd(count: count).withNewline)
