@@ -110,8 +110,38 @@ package struct VaultAdmin: Sendable {
   private func add(
     _ member: NewMember, after known: KnownVault
   ) async throws(StorageError) -> SharedVault.Invitation {
-    var known = known
     let master = try known.roster.roster.openMaster(with: options.machine).master
+    return try await replaceRoster(after: known) { known throws(StorageError) in
+      let before = known.roster.roster
+      guard before.member(member.keys.id) == nil else { throw .memberExists }
+      guard before.members.count < SharedFormat.mostMembers else { throw .tooManyMembers }
+      let admins = before.admins + (member.isAdmin ? [member.keys.signing] : [])
+      guard admins.count <= SharedFormat.mostAdmins else { throw .tooManyAdmins }
+      return (admins, before.members + [try self.member(member, master, known.keys)])
+    }
+  }
+
+  /// Makes another key the only admin key of the vault, except for recovery keys.
+  ///
+  /// Throws `denied` if this key may not sign the roster, or if this machine may not change the vault.
+  ///
+  /// - Parameter new: the public key.
+  /// - Parameter note: the note beside the copy of the vault on this machine.
+  package func replaceAdminKey(by new: [UInt8], note: [UInt8]?) async throws(StorageError) {
+    let known = try KnownVault(noted: note, by: options.machine)
+    _ = try await replaceRoster(after: known) { known throws(StorageError) in
+      let before = known.roster.roster
+      let recoveryKeys = before.members.map(\.keys.signing).filter(before.admins.contains)
+      return ([new] + recoveryKeys, before.members)
+    }
+  }
+
+  /// Commits a roster with other admins or members; makes it again when another machine was faster.
+  private func replaceRoster(
+    after known: KnownVault,
+    _ change: (KnownVault) throws(StorageError) -> (admins: [[UInt8]], members: [Member])
+  ) async throws(StorageError) -> SharedVault.Invitation {
+    var known = known
     let end = options.elapsed() + options.deadline
     for attempt in 0... {
       do throws(StorageError) { known = try await changes(after: known).last } catch {
@@ -119,11 +149,7 @@ package struct VaultAdmin: Sendable {
       }
       let before = known.roster.roster
       let index = try adminIndex(in: before)
-      guard before.member(member.keys.id) == nil else { throw .memberExists }
-      guard before.members.count < SharedFormat.mostMembers else { throw .tooManyMembers }
-      let admins = before.admins + (member.isAdmin ? [member.keys.signing] : [])
-      guard admins.count <= SharedFormat.mostAdmins else { throw .tooManyAdmins }
-      let members = before.members + [try self.member(member, master, known.keys)]
+      let (admins, members) = try change(known)
       let roster = Roster(
         known.keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
         admins: admins, members: members
@@ -225,40 +251,6 @@ package struct VaultAdmin: Sendable {
 
   // An id has as many bytes as are taken.
   func newID() -> RecordID { RecordID(options.random(RecordID.size))! }
-}
-
-extension SharedVault {
-  /// A machine of a vault, with its name.
-  package struct Machine: Equatable, Sendable {
-    /// The id of the machine.
-    package var id: RecordID
-    /// The name.
-    package var name: String
-    /// What the machine may do.
-    package var role: Member.Role
-    /// When the machine was added.
-    package var added: Timestamp
-  }
-
-  /// Returns the machines of the vault that a note lists; does not need the cluster.
-  ///
-  /// - Parameter note: the note beside the copy of the vault on this machine.
-  package static func machines(
-    in note: [UInt8]?, of identity: MachineIdentity
-  ) throws(StorageError) -> [Machine] {
-    let known = try KnownVault(noted: note, by: identity)
-    return try known.keys.machines(in: known.roster.roster)
-  }
-}
-
-extension GenerationKeys {
-  /// Returns the machines of a roster, with their names.
-  func machines(in roster: Roster) throws(StorageError) -> [SharedVault.Machine] {
-    try roster.members.map { member throws(StorageError) in
-      SharedVault.Machine(
-        id: member.keys.id, name: try name(of: member), role: member.role, added: member.added)
-    }
-  }
 }
 
 extension StorageError {

@@ -56,4 +56,40 @@ import Testing
     }
     await cluster.stop()
   }
+
+  @Test func `makes a new admin key when the former one is lost`() async throws {
+    let cluster = try SharedCluster()
+    try await withHome { home in
+      _ = try await cluster.makeVault(in: home)
+      let made = try await cluster.vault(
+        ["recovery", "--name", "paper", "--admin-key", home.path + "/admin"], in: home)
+      try #require(made.status == .exited(0), "\(made.error)")
+      let paper = try #require(made.output.split(separator: "\n").last)
+      let (new, options) = (home.path + "/new", cluster.options.joined(separator: " "))
+      func replace(_ passphrase: String) async throws -> CommandResult {
+        try await command(
+          "bash",
+          [
+            "-c",
+            "kistd vault new-admin '\(new)' --recovery --new-passphrase-fd 3 \(options) 3<<<'\(passphrase)'",
+          ], in: home, input: String(paper))
+      }
+      let head = try await cluster.engine.cluster.head(1)
+      let refused = try await replace("short")
+      #expect(refused.status == .exited(64), "\(refused.error)")
+      #expect(!FileManager.default.fileExists(atPath: new))
+      #expect(try await cluster.engine.cluster.head(1) == head)
+      let replaced = try await replace("of the admin")
+      try #require(replaced.status == .exited(0), "\(replaced.error)")
+      #expect(replaced.output.contains(new))
+      // It never replaces a file.
+      let again = try await replace("of the admin")
+      #expect(again.status == .exited(3), "\(again.error)")
+      for (file, status) in [("/admin", 6), ("/new", 0)] as [(String, Int32)] {
+        let end = try await cluster.vault(["rotate", "--admin-key", home.path + file], in: home)
+        #expect(end.status == .exited(status), "\(end.error)")
+      }
+    }
+    await cluster.stop()
+  }
 }

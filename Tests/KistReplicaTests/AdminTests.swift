@@ -94,6 +94,33 @@ import Testing
     #expect(try await engine.cluster.head(2) == head)
   }
 
+  @Test(arguments: [false, true])
+  func `replaces the admin key, by itself or with a recovery key`(byRecoveryKey: Bool) async throws
+  {
+    let first = try await join(try admin().makeVault(nameOfThisMachine: "machine 1"), 1)
+    var paper = newMember(9, .writer)
+    paper.isAdmin = true
+    let invitation = try await admin().add(paper, note: try note())
+    let signer =
+      byRecoveryKey
+      ? VaultAdmin(TestVault.machine(9).signingKey, on: engine.cluster, TestVault.options(1))
+      : try admin()
+    let new = try admin(key: 0xAE)
+    try await signer.replaceAdminKey(
+      by: try SigningKey(seed: key(0xAE)).publicKey, note: try note())
+    try await first.refresh()
+    let head = try await engine.cluster.head(1)
+    let error = await expect(.denied) { try await admin().add(newMember(2, .writer), note: note()) }
+    #expect(error?.outcome == .unchanged)
+    #expect(try await engine.cluster.head(1) == head)
+    _ = try await new.add(newMember(2, .writer), note: try note())
+    // The recovery key, and what is printed with it, still work.
+    let recovery = VaultAdmin(
+      TestVault.machine(9).signingKey, on: engine.cluster, TestVault.options(9))
+    _ = try await recovery.add(newMember(3, .writer), after: invitation)
+    await first.close()
+  }
+
   @Test func `does not make a second vault in a cluster`() async throws {
     _ = try await admin().makeVault(nameOfThisMachine: "one")
     let head = try await engine.cluster.head(1)

@@ -34,6 +34,31 @@ func addRecoveryKey(
   }
 }
 
+/// Makes another admin key, and takes the former one out of the vault.
+func replaceAdminKey(
+  _ command: VaultCommand, _ options: Options, _ environment: (String) -> String?
+) async throws(StorageError) {
+  let note = try noteOfVault(options)
+  let file = AdminKeyFile(path: try command.required(command.word, "FILE"))
+  guard !file.exists else {
+    throw StorageError(
+      .conflict, "\(file.path) exists", hint: "name another file; nothing was changed")
+  }
+  try refuseOneDescriptor(
+    for: try descriptor(command.passphraseFd ?? "0", of: "--passphrase-fd"),
+    and: try descriptor(command.newPassphraseFd ?? "0", of: "--new-passphrase-fd"))
+  let admin = try command.openAdmin(options, environment)
+  let key = try command.make(file, options)
+  do throws(StorageError) {
+    try await admin.replaceAdminKey(by: key.publicKey, note: note)
+  } catch {
+    // Otherwise, the vault may have the new key.
+    if error.outcome == .unchanged { unsafe unlink(file.path) }
+    throw error
+  }
+  printLine("the admin key of the vault is now \(file.path); the former one is not valid any more")
+}
+
 /// Adds this machine to a vault with a recovery key; returns what it joins with.
 func addThisMachine(
   _ command: VaultCommand, _ invitation: SharedVault.Invitation, _ options: Options,

@@ -25,17 +25,22 @@ struct VaultCommand: ParsableCommand {
       remove ID     Remove a machine. The others get a new key. Lists what the machine has read.
       rotate        Give the vault a new key, and keep all machines.
       recovery      Add a recovery key to the vault. Prints it once, to be written on paper.
+      new-admin FILE
+                    Make a new admin key in FILE. The former one can change the vault no longer.
       seen SERVICE [ACCOUNT]
                     List the machines that have the newest value of a credential; needs a running kistd.
       """)
 
   enum Action: String, CaseIterable {
     case identity, `init`, add, join, members, remove, rotate, recovery, seen
+    case newAdmin = "new-admin"
 
-    var takesWord: Bool { [.add, .join, .remove, .seen].contains(self) }
-    var needsAdmin: Bool { [.`init`, .add, .remove, .rotate, .recovery].contains(self) }
+    var takesWord: Bool { [.add, .join, .remove, .seen, .newAdmin].contains(self) }
+    var needsAdmin: Bool { self == .`init` || (takesRecovery && self != .join) }
     var takesName: Bool { [.`init`, .add, .recovery, .join].contains(self) }
-    var takesRecovery: Bool { [.add, .join, .remove, .rotate, .recovery].contains(self) }
+    var takesRecovery: Bool {
+      [.add, .join, .remove, .rotate, .recovery, .newAdmin].contains(self)
+    }
   }
 
   @Argument(
@@ -44,7 +49,8 @@ struct VaultCommand: ParsableCommand {
 
   @Argument(
     help: .value(
-      "word", "The public keys or the id of a machine, the line of an admin, or a service."))
+      "word", "The public keys or the id of a machine, the line of an admin, a file, or a service.")
+  )
   var word: String?
 
   @Argument(help: .value("account", "The account of the credential, for seen."))
@@ -69,6 +75,12 @@ struct VaultCommand: ParsableCommand {
     ))
   var passphraseFd: String?
 
+  @Option(
+    help: .value(
+      "number",
+      "With new-admin: read the new passphrase from this descriptor; by default standard input."))
+  var newPassphraseFd: String?
+
   @OptionGroup var strength: WeakOption
 
   @Option(help: .value("directory", "The directory of the copy; by default $XDG_DATA_HOME/kist."))
@@ -85,7 +97,7 @@ struct VaultCommand: ParsableCommand {
     guard let action = Action(rawValue: action) else { throw Self.noSuchAction }
     guard (word != nil) == action.takesWord else {
       throw .wrongUsage(
-        action.takesWord ? "\(action) needs a word after it" : "unexpected argument",
+        action.takesWord ? "\(action.rawValue) needs a word after it" : "unexpected argument",
         of: Self.self)
     }
     guard action == .seen || (account == nil && !output.json) else {
@@ -93,7 +105,7 @@ struct VaultCommand: ParsableCommand {
     }
     guard !recovery || (action.takesRecovery && adminKey == nil) else {
       throw .wrongUsage(
-        "--recovery is only for add, join, remove, rotate and recovery, instead of --admin-key",
+        "--recovery is only for add, join, remove, rotate, recovery and new-admin, instead of --admin-key",
         of: Self.self)
     }
     guard action.takesName && (action != .join || recovery) || name == nil else {
@@ -102,8 +114,11 @@ struct VaultCommand: ParsableCommand {
     }
     guard action.needsAdmin || recovery || (adminKey == nil && passphraseFd == nil) else {
       throw .wrongUsage(
-        "--admin-key and --passphrase-fd are only for init, add, remove, rotate and recovery",
+        "--admin-key and --passphrase-fd are only for init, add, remove, rotate, recovery and new-admin",
         of: Self.self)
+    }
+    guard newPassphraseFd == nil || action == .newAdmin else {
+      throw .wrongUsage("--new-passphrase-fd is only for new-admin", of: Self.self)
     }
     guard !reader || action == .add else {
       throw .wrongUsage("--reader is only for add", of: Self.self)
@@ -133,6 +148,24 @@ struct VaultCommand: ParsableCommand {
     try readPassphrase(asked, from: try descriptor(passphraseFd ?? "0", of: "--passphrase-fd") ?? 0)
   }
 
+  /// Makes the file for another admin key.
+  func make(_ file: AdminKeyFile, _ options: Options) throws(StorageError) -> SigningKey {
+    let descriptor = try descriptor(newPassphraseFd ?? "0", of: "--new-passphrase-fd") ?? 0
+    let passphrase = try readPassphrase(.newOfAdminKey, from: descriptor)
+    try refuseSeveralLines(passphrase)
+    return try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
+  }
+
+  /// Refuses a new passphrase that no prompt could read; two lines are probably the passphrase twice.
+  private func refuseSeveralLines(_ passphrase: Secret) throws(StorageError) {
+    let hasSeveral = passphrase.withBytes { bytes in
+      bytes.indices.contains { bytes[$0] == UInt8(ascii: "\n") }
+    }
+    guard hasSeveral else { return }
+    throw .badRequest(
+      "the new passphrase has more than one line", hint: "pipe in one line; nothing was changed")
+  }
+
   /// Reads a recovery key, and returns the keys of the member that it is.
   func openRecoveryKey() throws(StorageError) -> MachineIdentity {
     try MachineIdentity(seed: RecoveryKey.seed(of: try read(.recoveryKey)))
@@ -154,14 +187,7 @@ struct VaultCommand: ParsableCommand {
     let file = AdminKeyFile(path: try required(adminKey, "--admin-key"))
     let makes = isNew && !file.exists
     let passphrase = try read(makes ? .newOfAdminKey : .ofAdminKey)
-    // No prompt can read it, and two lines are probably the passphrase twice.
-    let lines = passphrase.withBytes { bytes in
-      bytes.indices.count { bytes[$0] == UInt8(ascii: "\n") } + 1
-    }
-    guard !makes || lines == 1 else {
-      throw .badRequest(
-        "the new passphrase has more than one line", hint: "pipe in one line; nothing was changed")
-    }
+    if makes { try refuseSeveralLines(passphrase) }
     return isNew
       ? try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
       : try file.open(passphrase)
@@ -195,6 +221,7 @@ func runVaultCommand(
     printLine(invitation.word)
   case .remove, .rotate: try await renewKey(command, options, environment)
   case .recovery: try await addRecoveryKey(command, options, environment)
+  case .newAdmin: try await replaceAdminKey(command, options, environment)
   case .join:
     var invitation = try SharedVault.Invitation(word: command.word ?? "")
     // Before the recovery key adds this machine.
