@@ -35,6 +35,23 @@ import Testing
     #expect(hint == "to give them kist's credentials: `kist setup secret-service --apply`")
   }
 
+  @Test(arguments: ["libsecret", "encrypted-file"])
+  func `does not end a keyring that has kist's own credentials, nor move any into one that ends`(
+    storage: String
+  ) async {
+    var machine = Machine.healthy
+    Fault.nameTaken.befall(&machine)
+    machine.setStatus { $0.storage = storage }
+    machine.diagnosis.external = [
+      .init(storage: "libsecret", label: "keyring", probe: .open(hasCredentials: true))
+    ]
+    let output = await examine(machine).output
+    #expect(output.contains("kill 9") == (storage == "encrypted-file"), "\(output)")
+    #expect(
+      output.contains("kist setup secret-service --undo") == (storage == "libsecret"), "\(output)")
+    #expect(!output.contains("kistd migrate"), "\(output)")
+  }
+
   @Test func `is absent without a session bus`() {
     #expect(Machine.healthy.host.secretServiceFindings(nil).isEmpty)
   }

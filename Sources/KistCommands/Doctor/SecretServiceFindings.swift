@@ -2,7 +2,11 @@ internal import KistCore
 
 extension Host {
   /// Returns which keyring the programs get that use one; nothing without a session bus.
-  func secretServiceFindings(_ provider: KeyringProvider?) -> [Finding] {
+  ///
+  /// - Parameter holdsCredentials: Whether kistd keeps its credentials in a keyring.
+  func secretServiceFindings(
+    _ provider: KeyringProvider?, holdsCredentials: Bool = false
+  ) -> [Finding] {
     guard let provider else { return [] }
     let subject = "secrets"
     let programs = "programs that use a keyring, such as gh, VS Code and Python's keyring,"
@@ -24,7 +28,9 @@ extension Host {
         .note(
           subject,
           "\(programs) get the keyring of \(running.name), although kist is set up for them",
-          hint: running.hintToEnd)
+          hint: holdsCredentials
+            ? "kistd keeps your credentials in that keyring: `kist setup secret-service --undo`"
+            : running.hintToEnd)
       ]
     case (.other(let running), _):
       return [.ok(subject, "\(programs) get the keyring of \(running.name)")]

@@ -20,7 +20,10 @@ func storageFindings(
           Finding(.problem($0.code), "storage", "\(opening); \($0.message)", hint: $0.hint)
         } ?? .ok("storage", opening)
       return [storage]
-        + diagnosis.external.map { finding(of: $0, isUsed: $0.storage == choice.storage) }
+        + diagnosis.external.map {
+          finding(
+            of: $0, isUsed: $0.storage == choice.storage, isReplaced: diagnosis.replacesKeyring)
+        }
     case .failure(let error):
       return isServed && error.code == .unavailable
         ? [] : [Finding(error.ofStart, about: "storage")]
@@ -70,7 +73,11 @@ func storageFindings(
   let external = diagnosis?.external ?? []
   let isOpen = !status.isLocked && status.problem == nil
   return findings
-    + external.map { finding(of: $0, isUsed: $0.storage == status.storage, isOpen: isOpen) }
+    + external.map {
+      finding(
+        of: $0, isUsed: $0.storage == status.storage, isOpen: isOpen,
+        isReplaced: diagnosis?.replacesKeyring ?? false)
+    }
 }
 
 /// The number of seconds without a confirmation after which the copy may be old.
@@ -114,10 +121,13 @@ private func state(of status: StorageStatus, _ whyLocked: StorageError?) -> Find
 }
 
 /// - Parameter isOpen: Whether kistd has the storage that it uses open.
+/// - Parameter isReplaced: Whether kist-secret-service takes the place of the keyring when that one ends.
 private func finding(
-  of other: StorageDiagnosis.External, isUsed: Bool, isOpen: Bool = false
+  of other: StorageDiagnosis.External, isUsed: Bool, isOpen: Bool = false, isReplaced: Bool
 ) -> Finding {
   switch other.probe {
+  case .open where isReplaced && !isUsed, .locked where isReplaced && !isUsed:
+    .ok(other.label, "not used: kist-secret-service is set up to take its place")
   case .open where isUsed: .ok(other.label, "it is open")
   case .locked where isUsed:
     .note(other.label, "it is locked", hint: "unlock it with `kist unlock`")
@@ -138,4 +148,11 @@ private func finding(
 
 private func migration(to other: StorageDiagnosis.External) -> String {
   "run `kistd migrate --to \(other.storage)`, with the same --data if one was given"
+}
+
+extension StorageDiagnosis {
+  /// Whether kist-secret-service takes the place of the running keyring when that one ends.
+  fileprivate var replacesKeyring: Bool {
+    if case .other = provider?.owner { provider?.startable == .kist } else { false }
+  }
 }

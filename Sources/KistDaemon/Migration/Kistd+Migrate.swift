@@ -55,6 +55,16 @@ struct MigrateCommand: ParsableCommand {
   }
 }
 
+/// Throws if kist's own provider takes the place of the keyring when that one ends.
+func checkThatKeyringStays(_ provider: KeyringProvider?) throws(StorageError) {
+  guard provider?.startable == .kist else { return }
+  throw StorageError(
+    .denied,
+    "kist-secret-service is set up to take the place of the keyring, so kistd could not reach it after the "
+      + "next login; nothing was copied or removed",
+    hint: "run `kist setup secret-service --undo` first", outcome: .unchanged)
+}
+
 /// Runs `kistd migrate`: moves the credentials to another storage, and returns the exit status.
 func migrate(
   _ arguments: [String], environment: @escaping @Sendable (String) -> String?
@@ -83,7 +93,14 @@ func migrate(
     source: source, target: target, wasSwitched: pin?.kind == target,
     keepsSource: try options.keepsInMigration(source), options: options,
     isJSON: command.output.json)
-  if report.keepsSource, report.wasSwitched { return try report.show(.moved(0, left: [])) }
+  if report.wasSwitched {
+    // An empty source need not be opened, which could need a passphrase.
+    let isEmpty = if case .open(hasCredentials: false, _)? = probes[source] { true } else { false }
+    if report.keepsSource || isEmpty { return try report.show(.moved(0, left: [])) }
+  }
+  if target.isExternal, !report.wasSwitched {
+    try checkThatKeyringStays(await context.keyringProvider())
+  }
   context.keySource = try EncryptedFile.KeySource(options)
   context.progress = EncryptedFile.ProgressOptions(options, logger: context.logger)
 

@@ -3,6 +3,7 @@
   import Foundation
   import KistCore
   import KistFile
+  import KistSodium
   import KistTesting
   import Testing
 
@@ -20,6 +21,21 @@
         #expect(!error.contains("encrypted"), "the migration is to that storage")
         #expect(mode(of: home + "/.local/share/kist") == nil)
         #expect(try pinFile(in: home).read() == pin)
+      }
+    }
+
+    @Test func `to the keyring needs no passphrase where credentials are kept there already`()
+      async throws
+    {
+      try await withDirectory { home in
+        var options = EncryptedFile.Options(
+          path: home + "/.local/share/kist/credentials.db",
+          keySource: .passphrase(Secret(utf8: "a passphrase")))
+        options.passphraseCost = .least
+        await (try await EncryptedFile.open(options)).close()
+        try pinFile(in: home).write(Pin(kind: .libsecret, storeID: nil), insteadOf: nil)
+        let output = try await migrate(to: "libsecret", in: home, endsWith: 0).output
+        #expect(output.hasPrefix("credentials are kept in the keyring already"), "\(output)")
       }
     }
 
@@ -76,6 +92,19 @@
           #expect(error.contains("hint: stop it: `kill \(getpid())`\n"), "\(error)")
         }
         lock.release()
+      }
+    }
+
+    @Test func `to the keyring is refused if kist's provider takes the place of that keyring`() {
+      let error = #expect(throws: StorageError.self) {
+        try checkThatKeyringStays(KeyringProvider(owner: .other(.init(pid: 9)), startable: .kist))
+      }
+      #expect(error?.outcome == .unchanged && error?.hint?.contains("--undo") == true)
+      for startable in [nil, KeyringProvider.Startable.other] {
+        #expect(throws: Never.self) {
+          try checkThatKeyringStays(
+            KeyringProvider(owner: .other(.init(pid: 9)), startable: startable))
+        }
       }
     }
 

@@ -69,7 +69,9 @@ extension Checkup {
         isServed: unusedSocket != nil, whyLocked: whyLocked(status))
       + (isLeftToStart && diagnosis == nil && host.daemonProgram != nil ? [.noDiagnosis] : [])
       + (otherBus == nil ? [] : [.otherBus])
-      + host.secretServiceFindings(otherBus == nil ? diagnosis?.provider : host.keyringProvider())
+      + host.secretServiceFindings(
+        otherBus == nil ? diagnosis?.provider : host.keyringProvider(),
+        holdsCredentials: (try? status.get())?.storage == "libsecret")
       + host.serviceFindings()
       + host.fileFindings(socket: socket, store: (try? status.get())?.path)
       + (diagnosis?.mayOpenWithKeyFile == false ? [] : host.backupFindings(try? status.get()))
