@@ -84,8 +84,7 @@ func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> S
   guard let socket else {
     guard hasVariable, !commands.isEmpty else { return hint }
     return
-      "\(hint); for a store that --data names, kist needs the same KIST_SOCKET for it, which "
-      + "`kistd -- COMMAND` sets only for COMMAND"
+      "\(hint); this needs the same KIST_SOCKET, which `kistd -- COMMAND` sets only for COMMAND"
   }
   for index in commands { parts[index] += " --socket \(shellQuoted(socket))" }
   return parts.joined(separator: "`")

@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [
     (
       "kistd -- kist load s",
-      "`kist list`; for a store that --data names, kist needs the same KIST_SOCKET for it, which "
+      "`kist list`; this needs the same KIST_SOCKET, which "
     ),
     ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist list --socket /"),
   ])

@@ -62,7 +62,7 @@ package final class GenerationKeys: Sendable {
   let memberNameKey: SymmetricKey
   let beaconKey: SymmetricKey
   /// The key of the nonces with which rows of the generation before are sealed again.
-  private let nonceKey: GuardedKey
+  private let nonceKey: SymmetricKey
   /// The hash of the master key, which the roster contains.
   ///
   /// It shows a member that all members were given the same key.
@@ -79,7 +79,7 @@ package final class GenerationKeys: Sendable {
     placeKey = try SymmetricKey(derivedFrom: master, id: 9, context: "kiststor")
     memberNameKey = try SymmetricKey(derivedFrom: master, id: 10, context: "kiststor")
     beaconKey = try SymmetricKey(derivedFrom: master, id: 11, context: "kiststor")
-    nonceKey = try GuardedKey(derivedFrom: master, id: 12, context: "kiststor")
+    nonceKey = try SymmetricKey(derivedFrom: master, id: 12, context: "kiststor")
     let message =
       Array("kist shared key".utf8) + generationBytes(vault, generation) + storeID
     check = Digest(copying: master.hash(message.span, count: Digest.size))
