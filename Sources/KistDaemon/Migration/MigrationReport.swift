@@ -147,7 +147,7 @@ extension Options {
   func keepsInMigration(_ source: StorageKind) throws(StorageError) -> Bool {
     // A migration moves this machine, not the others that share the vault.
     if source == .shared { return true }
-    guard source.isExternal, pinFile != usualPinFile else { return false }
+    guard source.isExternal, namesDirectory else { return false }
     return try PinFile(path: usualPinFile).read()?.kind == source
   }
 

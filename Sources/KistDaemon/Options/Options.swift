@@ -26,6 +26,8 @@ struct Options: Sendable, Equatable {
   var pinFile: String
   /// The same file for a kistd without `--data`.
   var usualPinFile: String
+  /// Whether the user named the directory of the store.
+  var namesDirectory: Bool { pinFile != usualPinFile }
   /// The file that is locked while the keyring is served; one for each user.
   var keyringLock: String
   /// The directory of the progress notes of stores; `nil` without a home directory.

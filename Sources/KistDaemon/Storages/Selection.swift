@@ -57,7 +57,9 @@ struct Selection: Sendable, Equatable {
     for (kind, probe) in probes where kind.isChosenAutomatically {
       switch probe {
       case .open:
-        let reason = failure?.message ?? "it was there and unlocked"
+        let isChoice = probes.contains { $0.kind.isExternal }
+        let reason =
+          failure?.message ?? (isChoice ? "it was there and unlocked" : "its directory was named")
         return Selection(kind: kind, reason: "\(kind.name): \(reason)")
       case .locked:
         return Selection(kind: kind, reason: "\(kind.name): it was there, and can be unlocked")
@@ -73,8 +75,11 @@ typealias Probes = [(kind: StorageKind, probe: StorageProbe)]
 
 extension Probes {
   /// Probes the storages that matter; external ones, which are slow, only to choose between them.
+  ///
+  /// A user who names a directory expects the store there, not in a keyring.
   init(_ context: StorageContext, pin: Pin?) async {
-    let isChoice = pin == nil && context.options.storage == nil
+    let options = context.options
+    let isChoice = pin == nil && options.storage == nil && !options.namesDirectory
     await self.init(
       of: StorageKind.all.filter { $0.isExternal ? isChoice : pin == nil || pin?.kind == $0 },
       context)

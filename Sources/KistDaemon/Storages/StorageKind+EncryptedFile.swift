@@ -60,7 +60,7 @@ private func openEncryptedFile(
   file.attempts = context.attempts
   file.progress = context.progress
   // A command prints only warnings, and a misspelled directory would otherwise go unnoticed.
-  let isUnexpected = !options.command.isEmpty && options.pinFile != options.usualPinFile
+  let isUnexpected = !options.command.isEmpty && options.namesDirectory
   file.whenMade = { logger.log(level: isUnexpected ? .warning : .notice, "\(options.newStore)") }
   file.whenLogKept = {
     logger.warning("\($0.message)", metadata: ["hint": "\($0.hint ?? "")"])

@@ -92,7 +92,7 @@ extension StorageError {
       .unavailable, "another kistd serves the keyring already, \(owner)",
       hint:
         "use that kistd, as `kist` does, or \(owner.stop); to use a separate store: "
-        + "`kistd --storage encrypted-file --data DIRECTORY`")
+        + "`kistd --data DIRECTORY`")
   }
 
   fileprivate func ofKeyring(_ pinFile: PinFile) -> StorageError {

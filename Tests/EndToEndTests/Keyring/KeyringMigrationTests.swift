@@ -94,6 +94,19 @@
       }
     }
 
+    @Test func `is not needed for a store in a directory that the user names`() async throws {
+      try await withKeyring { home, bus, _ in
+        let words = ["--data", home.path + "/other", "--", "sh", "-c"]
+        let saved = try await command("kistd", words + ["printf pw | kist save s"], in: home)
+        #expect(saved.status == .exited(0), "\(saved.error)")
+        #expect(saved.error.contains("made a new store, \(home.path)/other/credentials.db"))
+        let status = try await command("kistd", words + ["kist status"], in: home)
+        #expect(status.output.contains("its directory was named"), "\(status.output)")
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).isEmpty)
+      }
+    }
+
     @Test func `fails to move to a locked keyring, but not to the file that is already in use`()
       async throws
     {
