@@ -13,6 +13,8 @@ extension SharedVault {
     package var role: Member.Role
     /// When the machine was added.
     package var added: Timestamp
+    /// Whether its key is also an admin key, as a recovery key is.
+    package var isAdmin: Bool
   }
 
   /// Returns the machines of the vault that a note lists; does not need the cluster.
@@ -31,7 +33,8 @@ extension GenerationKeys {
   func machines(in roster: Roster) throws(StorageError) -> [SharedVault.Machine] {
     try roster.members.map { member throws(StorageError) in
       SharedVault.Machine(
-        id: member.keys.id, name: try name(of: member), role: member.role, added: member.added)
+        id: member.keys.id, name: try name(of: member), role: member.role, added: member.added,
+        isAdmin: roster.admins.contains(member.keys.signing))
     }
   }
 }

@@ -121,23 +121,8 @@ package struct VaultAdmin: Sendable {
     }
   }
 
-  /// Makes another key the only admin key of the vault, except for recovery keys.
-  ///
-  /// Throws `denied` if this key may not sign the roster, or if this machine may not change the vault.
-  ///
-  /// - Parameter new: the public key.
-  /// - Parameter note: the note beside the copy of the vault on this machine.
-  package func replaceAdminKey(by new: [UInt8], note: [UInt8]?) async throws(StorageError) {
-    let known = try KnownVault(noted: note, by: options.machine)
-    _ = try await replaceRoster(after: known) { known throws(StorageError) in
-      let before = known.roster.roster
-      let recoveryKeys = before.members.map(\.keys.signing).filter(before.admins.contains)
-      return ([new] + recoveryKeys, before.members)
-    }
-  }
-
   /// Commits a roster with other admins or members; makes it again when another machine was faster.
-  private func replaceRoster(
+  func replaceRoster(
     after known: KnownVault,
     _ change: (KnownVault) throws(StorageError) -> (admins: [[UInt8]], members: [Member])
   ) async throws(StorageError) -> SharedVault.Invitation {

@@ -101,13 +101,30 @@ import Testing
     var paper = newMember(9, .writer)
     paper.isAdmin = true
     let invitation = try await admin().add(paper, note: try note())
-    let signer =
-      byRecoveryKey
-      ? VaultAdmin(TestVault.machine(9).signingKey, on: engine.cluster, TestVault.options(1))
-      : try admin()
+    let signingKey =
+      byRecoveryKey ? TestVault.machine(9).signingKey : try SigningKey(seed: key(0xAD))
+    let signer = VaultAdmin(signingKey, on: engine.cluster, TestVault.options(1))
     let new = try admin(key: 0xAE)
-    try await signer.replaceAdminKey(
-      by: try SigningKey(seed: key(0xAE)).publicKey, note: try note())
+    let publicKey = try SigningKey(seed: key(0xAE)).publicKey
+    // The cluster makes the change, says that it did not, and then answers nothing.
+    let isLying = Atomic(false)
+    var cluster = engine.cluster
+    cluster.commit = { [engine] commit throws(StorageError) in
+      _ = try await engine.cluster.commit(commit)
+      isLying.store(true, ordering: .relaxed)
+      throw StorageError(.busy, "no", outcome: .unchanged)
+    }
+    cluster.records = { [engine] names throws(StorageError) in
+      if isLying.load(ordering: .relaxed) { throw .noAnswer }
+      return try await engine.cluster.records(names)
+    }
+    let lied = VaultAdmin(signingKey, on: cluster, TestVault.options(1))
+    await expect(.busy) { try await lied.replaceAdminKey(by: publicKey, note: note()) }
+    // Another attempt finds that the change is made.
+    let number = try await engine.cluster.head(1).head
+    let machines = try await signer.replaceAdminKey(by: publicKey, note: try note())
+    #expect(try await engine.cluster.head(1).head == number)
+    #expect(machines.filter(\.isAdmin).map(\.name) == ["machine 9"])
     try await first.refresh()
     let head = try await engine.cluster.head(1)
     let error = await expect(.denied) { try await admin().add(newMember(2, .writer), note: note()) }

@@ -8,6 +8,7 @@ enum AskedPassphrase: String {
   case ofBackup = "Passphrase of the backup: "
   case ofStore = "Passphrase of the store: "
   case ofAdminKey = "Passphrase of the admin key: "
+  case ofNewAdminKey = "Passphrase of the new admin key: "
   case recoveryKey = "Recovery key: "
   /// A new passphrase, which is typed twice.
   case newOfStore = "New passphrase of the store: "

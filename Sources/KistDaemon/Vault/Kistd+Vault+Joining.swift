@@ -40,23 +40,25 @@ func replaceAdminKey(
 ) async throws(StorageError) {
   let note = try noteOfVault(options)
   let file = AdminKeyFile(path: try command.required(command.word, "FILE"))
-  guard !file.exists else {
-    throw StorageError(
-      .conflict, "\(file.path) exists", hint: "name another file; nothing was changed")
-  }
   try refuseOneDescriptor(
     for: try descriptor(command.passphraseFd ?? "0", of: "--passphrase-fd"),
     and: try descriptor(command.newPassphraseFd ?? "0", of: "--new-passphrase-fd"))
   let admin = try command.openAdmin(options, environment)
-  let key = try command.make(file, options)
+  let key = try command.openOrMake(file, options)
+  let machines: [SharedVault.Machine]
   do throws(StorageError) {
-    try await admin.replaceAdminKey(by: key.publicKey, note: note)
+    machines = try await admin.replaceAdminKey(by: key.publicKey, note: note)
   } catch {
-    // Otherwise, the vault may have the new key.
-    if error.outcome == .unchanged { unsafe unlink(file.path) }
+    // The vault may have the new key, so its file is never removed.
+    var error = error
+    error.hint =
+      "keep \(file.path) and the former key; run the same command again, which completes the change"
     throw error
   }
   printLine("the admin key of the vault is now \(file.path); the former one is not valid any more")
+  printLine("the machines of the vault:")
+  let identity = try ReplicaOptions(machineKey: options.machineKey).machine
+  for machine in machines { printLine(line(of: machine, on: identity)) }
 }
 
 /// Adds this machine to a vault with a recovery key; returns what it joins with.

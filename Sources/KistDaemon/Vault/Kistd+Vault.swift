@@ -26,7 +26,7 @@ struct VaultCommand: ParsableCommand {
       rotate        Give the vault a new key, and keep all machines.
       recovery      Add a recovery key to the vault. Prints it once, to be written on paper.
       new-admin FILE
-                    Make a new admin key in FILE. The former one can change the vault no longer.
+                    Make a new admin key in FILE. The former one becomes invalid.
       seen SERVICE [ACCOUNT]
                     List the machines that have the newest value of a credential; needs a running kistd.
       """)
@@ -148,11 +148,12 @@ struct VaultCommand: ParsableCommand {
     try readPassphrase(asked, from: try descriptor(passphraseFd ?? "0", of: "--passphrase-fd") ?? 0)
   }
 
-  /// Makes the file for another admin key.
-  func make(_ file: AdminKeyFile, _ options: Options) throws(StorageError) -> SigningKey {
+  /// Makes the file for another admin key, or opens the file that an earlier attempt made.
+  func openOrMake(_ file: AdminKeyFile, _ options: Options) throws(StorageError) -> SigningKey {
     let descriptor = try descriptor(newPassphraseFd ?? "0", of: "--new-passphrase-fd") ?? 0
-    let passphrase = try readPassphrase(.newOfAdminKey, from: descriptor)
-    try refuseSeveralLines(passphrase)
+    let asked = file.exists ? AskedPassphrase.ofNewAdminKey : .newOfAdminKey
+    let passphrase = try readPassphrase(asked, from: descriptor)
+    if !file.exists { try refuseSeveralLines(passphrase) }
     return try file.openOrMake(passphrase, allowsWeak: options.allowsWeakPassphrase)
   }
 
@@ -234,9 +235,7 @@ func runVaultCommand(
     let note = try noteOfVault(options)
     let identity = try ReplicaOptions(machineKey: options.machineKey).machine
     for machine in try SharedVault.machines(in: note, of: identity) {
-      let role = machine.role == .writer ? "writer" : "reader"
-      let isThis = machine.id == identity.id ? " (this machine)" : ""
-      printLine("\(machine.id) \(role) \(machine.name)\(isThis)")
+      printLine(line(of: machine, on: identity))
     }
   case .seen:
     let key = CredentialKey(service: command.word ?? "", account: command.account ?? "")
@@ -245,6 +244,14 @@ func runVaultCommand(
     if command.output.json { printJSON(report.json) } else { report.lines.forEach(printLine) }
   }
   return 0
+}
+
+/// Returns the line that describes a machine of the vault.
+func line(of machine: SharedVault.Machine, on identity: MachineIdentity) -> String {
+  let role = machine.role == .writer ? "writer" : "reader"
+  let isThis = machine.id == identity.id ? " (this machine)" : ""
+  let isAdmin = machine.isAdmin ? " (recovery key)" : ""
+  return "\(machine.id) \(role) \(machine.name)\(isThis)\(isAdmin)"
 }
 
 /// Gives the vault a new key, which a removed machine does not get.
