@@ -113,7 +113,8 @@ extension FileStore {
       rows: { () throws(StorageError) in
         let keys = try self.session().keys
         var rows: [SealedRow] = []
-        try self.connections.snapshot { database throws(StorageError) in
+        // A backup can take long.
+        let isRead = try self.connections.snapshotIfFree { database throws(StorageError) in
           _ = try database.verifyRows(keys) { identity, metadata, secret in
             rows.append(
               SealedRow(
@@ -121,6 +122,9 @@ extension FileStore {
                 secret: [UInt8](copying: secret)))
             return .more
           }
+        }
+        guard isRead else {
+          throw StorageError(.busy, "a backup of the copy is being made", hint: "try again")
         }
         return rows
       },

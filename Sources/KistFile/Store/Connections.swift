@@ -1,7 +1,7 @@
 internal import Glibc
 internal import KistCore
 internal import KistVault
-private import Synchronization
+internal import Synchronization
 
 /// The store's connections, one for each kind of use, so that none waits for another.
 ///
@@ -15,6 +15,7 @@ final class Connections: Sendable {
   let finds: Connection
   /// The connection for a copy of the whole store, which takes long; open only during a copy.
   private let copies: Connection
+  let snapshots = Mutex(())
 
   private enum Access {
     case open, closed
@@ -53,8 +54,7 @@ final class Connections: Sendable {
     (self.path, ownWrites) = (path, OwnWrites(path: path))
     state = Mutex(State(storeID: storeID))
     changes = Connection(path: path, readonly: false, cacheKibibytes: 2048)
-    // Enough for the inner pages of a million rows, 2 MiB, which every lookup reads. 16 MiB, for
-    // rows too, made no load faster, because the system also caches them.
+    // Enough for the inner pages of a million rows, 2 MiB. 16 MiB, for rows too, made no load faster.
     loads = Connection(path: path, readonly: true, cacheKibibytes: 4096)
     finds = Connection(path: path, readonly: true, cacheKibibytes: 512)
     copies = Connection(path: path, readonly: true, cacheKibibytes: 512)
@@ -108,8 +108,8 @@ final class Connections: Sendable {
     }
   }
 
-  /// Calls the body with the store as it is at one moment.
-  func snapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
+  /// Calls the body with the store as it is at one moment; the caller holds `snapshots`.
+  func readSnapshot(_ body: (Database) throws(StorageError) -> Void) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       try checkAccess(state)
       try checkPlaces(state)
