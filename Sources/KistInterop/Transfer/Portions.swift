@@ -41,16 +41,16 @@ extension [SaveRequest] {
     var portions: [[SaveRequest]] = []
     var hosts: Set<String> = []
     for request in self {
-      // The host for which a tool looks up its newest credential.
+      // The names by which a tool looks up its newest credential.
       let credential = request.credential
-      let host = credential.attributes["host"] ?? credential.key.service
+      let names = [credential.key.service] + [credential.attributes["host"]].compactMap(\.self)
       let isFull = portions.last.map { $0.count == largestPortion } ?? true
-      if isFull || hosts.contains(host) {
+      if isFull || names.contains(where: hosts.contains) {
         portions.append([])
         hosts = []
       }
       portions[portions.count - 1].append(request)
-      hosts.insert(host)
+      hosts.formUnion(names)
     }
     return portions
   }

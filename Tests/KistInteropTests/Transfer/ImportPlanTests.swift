@@ -126,10 +126,12 @@ import Testing
       new.attributes = ["tool": "git", "host": String(service.prefix(1))]
       try file.add(new, at: place + 1)
     }
-    // Saved by hand.
-    for (place, account) in ["x", "y"].enumerated() {
+    // Saved by git, and by hand.
+    for (place, account) in ["x", "y", "z"].enumerated() {
       let key = CredentialKey(service: "c", account: account)
-      try file.add(NewCredential(key: key, secret: Secret(utf8: "1")), at: place + 5)
+      var new = NewCredential(key: key, secret: Secret(utf8: "1"))
+      if account == "x" { new.attributes = ["tool": "git", "host": "d"] }
+      try file.add(new, at: place + 5)
     }
     let plan = try await ImportPlan(
       of: file, lastCounts: false, with: storage, progress: { _, _ in })
@@ -137,8 +139,8 @@ import Testing
     #expect(
       portions.map { $0.map { $0.credential.key.service + $0.credential.key.account } }
         == (firstIsTaken
-          ? [["cy"], ["cx", "a/2"], ["a/1", "b"], ["a"]]
-          : [["a", "b"], ["a/1"], ["a/2", "cx"], ["cy"]]))
+          ? [["cz"], ["cy"], ["cx", "a/2"], ["a/1", "b"], ["a"]]
+          : [["a", "b"], ["a/1"], ["a/2", "cx"], ["cy"], ["cz"]]))
   }
 
   @Test func `knows whether anything of the file is not taken`() async throws {
