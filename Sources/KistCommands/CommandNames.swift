@@ -84,7 +84,8 @@ func hint(_ hint: String?, over socket: String?, hasVariable: Bool = false) -> S
   guard let socket else {
     guard hasVariable, !commands.isEmpty else { return hint }
     return
-      "\(hint); this needs the same KIST_SOCKET, which `kistd -- COMMAND` sets only for COMMAND"
+      "\(hint); \(commands.count == 1 ? "`\(parts[commands[0]])` needs" : "these commands need") the same "
+      + "KIST_SOCKET, which `kistd -- COMMAND` sets only for COMMAND"
   }
   for index in commands { parts[index] += " --socket \(shellQuoted(socket))" }
   return parts.joined(separator: "`")

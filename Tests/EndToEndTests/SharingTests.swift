@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [
     (
       "kistd -- kist load s",
-      "`kist list`; this needs the same KIST_SOCKET, which "
+      "`kist list`; `kist list` needs the same KIST_SOCKET, which "
     ),
     ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist list --socket /"),
   ])

@@ -44,7 +44,7 @@ import Testing
         "replace the link"
       ),
       ("rm ~/.local/state/kist/key", "put it back, then run `kist unlock`"),
-      ("head -c 32 /dev/zero > ~/.local/state/kist/key", "right key file: `--key-file PATH`"),
+      ("head -c 32 /dev/zero > ~/.local/state/kist/key", "right one: `--key-file PATH`"),
     ])
   func `is a problem for kist, probe and doctor, with the same hint`(
     fault: String, hint: String

@@ -35,13 +35,19 @@ import Testing
     #expect(hint == "to give them kist's credentials: `kist setup secret-service --apply`")
   }
 
-  @Test(arguments: ["libsecret", "encrypted-file"])
+  @Test(arguments: ["libsecret", "encrypted-file"], [true, false])
   func `does not end a keyring that has kist's own credentials, nor move any into one that ends`(
-    storage: String
+    storage: String, isRunning: Bool
   ) async {
     var machine = Machine.healthy
     Fault.nameTaken.befall(&machine)
-    machine.setStatus { $0.storage = storage }
+    if isRunning {
+      machine.setStatus { $0.storage = storage }
+    } else {
+      machine.status = .failure(.locked("x"))
+      machine.isLeftToStart = true
+      machine.diagnosis.choice = .success(.init(storage: storage, reason: "chosen before"))
+    }
     machine.diagnosis.external = [
       .init(storage: "libsecret", label: "keyring", probe: .open(hasCredentials: true))
     ]

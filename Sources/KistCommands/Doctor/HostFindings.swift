@@ -101,7 +101,7 @@ extension Host {
       return Finding(
         .problem(.denied), "files", "\(path) belongs to another user",
         hint: isInHome
-          ? remedyOfTakingOver(path)
+          ? uid == 0 ? "run kist as the user whose home it is" : remedyOfTakingOver(path)
           : isOwnDirectory ? "move it away, or ask its owner or the administrator to" : useAnother)
     }
     guard directory.mode & 0o077 != 0 else { return nil }

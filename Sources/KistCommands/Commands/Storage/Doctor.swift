@@ -71,7 +71,8 @@ extension Checkup {
       + (otherBus == nil ? [] : [.otherBus])
       + host.secretServiceFindings(
         otherBus == nil ? diagnosis?.provider : host.keyringProvider(),
-        holdsCredentials: (try? status.get())?.storage == "libsecret")
+        holdsCredentials: ((try? status.get())?.storage
+          ?? (try? diagnosis?.choice.get())?.storage) == "libsecret")
       + host.serviceFindings()
       + host.fileFindings(socket: socket, store: (try? status.get())?.path)
       + (diagnosis?.mayOpenWithKeyFile == false ? [] : host.backupFindings(try? status.get()))

@@ -29,8 +29,12 @@ extension Setup {
         try file.append(Secret(utf8: files.text(of: name)))
         try file.finish()
       }
-      reloadBus(terminal, in: host)
-      let start = if case .other = provider?.owner { "soon" } else { "now" }
+      let isRead = reloadBus(terminal, in: host)
+      let start =
+        if !isRead { "after the next login" } else if case .other = provider?.owner { "soon" } else
+        {
+          "now"
+        }
       try terminal.reportSuccess(
         "programs that use a keyring get the credentials of kist \(start)")
     }
@@ -162,16 +166,20 @@ extension Setup {
     }
   }
 
-  /// Makes the session bus read its files again, which it does by itself only in some directories.
-  private func reloadBus(_ terminal: Terminal, in host: Host) {
+  /// Makes the session bus read its files again, which it does by itself only in some directories; returns
+  /// whether it did.
+  @discardableResult
+  private func reloadBus(_ terminal: Terminal, in host: Host) -> Bool {
     let command = [
       "dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus",
       "/org/freedesktop/DBus", "org.freedesktop.DBus.ReloadConfig",
     ]
-    guard host.lines(command).isEmpty else { return }
+    guard host.lines(command).isEmpty else { return true }
     terminal.note(
-      "the session bus did not read the change yet",
-      hint: "log in again, or run: `\(command.joined(separator: " "))`")
+      "the session bus did not read the change, or there is none in this session",
+      hint:
+        "log in to a session with a session bus, or run there: `\(command.joined(separator: " "))`")
+    return false
   }
 }
 
