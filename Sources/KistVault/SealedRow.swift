@@ -229,7 +229,7 @@ package struct Nonces {
   private let bytes: [UInt8]
   private var used = 0
 
-  /// Makes nonces from random bytes.
+  /// Takes nonces from bytes, which are random or derived.
   package init(_ bytes: [UInt8]) { self.bytes = bytes }
 
   /// Returns the next nonce.

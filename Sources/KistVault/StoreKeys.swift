@@ -109,7 +109,7 @@ package final class StoreKeys: Sendable {
     nameKey = try derive(6)
     auditKey = try derive(7)
     progressKey = try derive(8)
-    // KistShared derives the keys 9 to 11, which only a shared vault needs.
+    // KistShared derives the keys 9 to 12, which only a shared vault needs.
     self.areInRAM = areInRAM
   }
 }

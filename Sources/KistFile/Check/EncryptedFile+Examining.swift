@@ -116,7 +116,7 @@ extension EncryptedFile {
           guard row.sequence > copied else { return }
         }
         originals[row.metadata.key] = row.sequence
-        // Rows of a damaged store can have one number.
+        // Two rows of a damaged store can have the same sequence.
         try database.copy(
           row, as: header.sequence + 1, under: keys, &header, nonces: new.nonces)
       }

@@ -94,7 +94,9 @@ extension FileStore {
     return try status()
   }
 
-  /// Unlocks the store, or records why it stays locked, unless a passphrase was wrong.
+  /// Unlocks the store, or records why it stays locked.
+  ///
+  /// With a passphrase, only damage is recorded: other errors say nothing about the key file.
   private func unlockedSession(
     _ passphrase: Secret?, isLocked: Bool
   ) throws(StorageError) -> Session {

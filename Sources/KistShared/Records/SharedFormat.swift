@@ -61,7 +61,7 @@ package final class GenerationKeys: Sendable {
   let placeKey: SymmetricKey
   let memberNameKey: SymmetricKey
   let beaconKey: SymmetricKey
-  /// The key of the nonces with which rows of the generation before are sealed again.
+  /// The key that derives the nonces for rows of the generation before, which are sealed again.
   private let nonceKey: SymmetricKey
   /// The hash of the master key, which the roster contains.
   ///
@@ -85,7 +85,9 @@ package final class GenerationKeys: Sendable {
     check = Digest(copying: master.hash(message.span, count: Digest.size))
   }
 
-  /// Returns the nonces with which a row of the generation before is sealed again; each row has others.
+  /// Returns the nonces with which a row of the generation before is sealed again.
+  ///
+  /// Different rows get different nonces.
   func nonces(for row: SealedRow) -> Nonces {
     Nonces(nonceKey.hash((row.metadata + row.secret).span, count: 2 * SymmetricKey.nonceSize))
   }
