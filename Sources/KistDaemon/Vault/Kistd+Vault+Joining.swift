@@ -49,6 +49,7 @@ func replaceAdminKey(
   do throws(StorageError) {
     machines = try await admin.replaceAdminKey(by: key.publicKey, note: note)
   } catch {
+    if [.denied, .badRequest].contains(error.code) { throw error }
     // The vault may have the new key, so its file is never removed.
     var error = error
     error.hint =
