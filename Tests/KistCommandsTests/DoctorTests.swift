@@ -120,7 +120,7 @@ import Testing
     (.keyringBeside, "note\tkeyring\tit can be used, but credentials are kept elsewhere\t", 0),
     (
       .noKeyring,
-      "ok\tkeyring\tkistd has it open; programs in this shell cannot use it: there is no session bus\t",
+      "ok\tkeyring\tkistd has it open, but this shell cannot reach it: there is no session bus\t",
       0
     ),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),

@@ -140,7 +140,7 @@ private func finding(
       other.label, "it is locked, but credentials are kept elsewhere",
       hint: "to move them, unlock it, stop kistd and \(migration(to: other))")
   case .unusable(let error) where isUsed && isOpen:
-    .ok(other.label, "kistd has it open; programs in this shell cannot use it: \(error.message)")
+    .ok(other.label, "kistd has it open, but this shell cannot reach it: \(error.message)")
   case .unusable(let error) where isUsed: Finding(error, about: other.label)
   case .unusable(let error): .ok(other.label, "not used: \(error.message)")
   }

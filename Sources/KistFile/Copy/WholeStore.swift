@@ -8,8 +8,6 @@ struct WholeStore {
   let id: [UInt8]
   let slots: [KeySlot]
   let count: Int
-  /// The numbers of the rows in a copy.
-  let numbers: RowNumbers
 
   /// Opens the store; throws `corrupt` where it has any fault, or is older than its progress note.
   init(
@@ -31,9 +29,11 @@ struct WholeStore {
       let count = examination.counted
     else { throw .corrupt("nothing in the store can be read") }
     (self.database, self.keys, self.count) = (database, keys, count)
-    numbers = try RowNumbers(database)
     (id, slots) = (keys.storeID, inspector.slots)
   }
+
+  /// Returns the numbers of the rows in a copy.
+  func numbers() throws(StorageError) -> RowNumbers { try RowNumbers(database) }
 
   /// Calls the body with every credential; throws `corrupt` where they do not match the header.
   func eachCredential(
@@ -56,10 +56,11 @@ extension UnfinishedStore {
     openedBy sources: [EncryptedFile.KeySource], report: (_ done: Int, _ of: Int) -> Void
   ) throws(StorageError) {
     precondition(!sources.isEmpty, "nothing would open the copy")
+    let numbers = try original.numbers()
     try write(options, id: id, openedBy: sources) { database, keys, header throws(StorageError) in
       try original.eachCredential(report: report) { row throws(StorageError) in
         try database.copy(
-          row, as: original.numbers.number(of: row), under: keys, &header, nonces: options.nonces)
+          row, as: numbers.number(of: row), under: keys, &header, nonces: options.nonces)
       }
     }
     for source in sources {

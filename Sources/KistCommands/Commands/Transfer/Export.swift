@@ -135,7 +135,7 @@ struct Export: RequiresUserStorage {
     let keys = try await storage.findAll(query).newestFirst.reversed().map(\.key)
     for portion in keys.portions {
       for result in await concurrently(portion, storage.stored) {
-        // If there is no credential, it was deleted after it was found.
+        // Another program may have deleted the credential meanwhile.
         guard let credential = try result.get() else { continue }
         try write(credential.json().withNewline)
         count += 1
