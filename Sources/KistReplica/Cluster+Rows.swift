@@ -116,7 +116,7 @@ extension Cluster {
       switch head.change {
       case .save(let key, let digest): saved[key] = digest
       case .delete(let key): saved[key] = nil
-      case .begin, .nothing, .roster, .generation, .pause: break
+      case .begin, .nothing, .roster, .generation, .pause, .announcement: break
       }
     }
     let keys = saved.keys.sorted()

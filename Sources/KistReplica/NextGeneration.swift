@@ -14,6 +14,15 @@ struct NextGeneration {
   private var written: [RecordID: (key: RecordID, hash: RowSum, summary: CredentialSummary)] = [:]
   /// What is stored in the place of the head until the generation begins; `nil` for nothing.
   var marker: [UInt8]?
+  /// The roster that was announced; `nil` for none.
+  var announced: NewRoster?
+
+  /// A roster that an admin signed, and the hash of the roster before it.
+  struct NewRoster {
+    let record: [UInt8]
+    let verified: VerifiedRoster
+    let before: Digest
+  }
 
   init(
     after known: KnownVault, number: UInt32, master: GuardedKey, storeID: [UInt8]

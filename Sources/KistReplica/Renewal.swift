@@ -12,8 +12,10 @@ extension SharedVault {
     package let master: GuardedKey
     /// The store id of the new key: 16 bytes.
     package let storeID: [UInt8]
-    /// All rows, and the state that they lead to.
-    package let content: CopyChange
+    /// The random prefix of all revisions.
+    package let epoch: Epoch
+    /// All rows, and the state that they lead to; `nil` if the copy that was made ahead has them.
+    package let content: CopyChange?
     /// The note to write beside the copy.
     package let note: [UInt8]
   }
@@ -48,7 +50,7 @@ extension SharedVault {
             try last.roster.roster.openMaster(with: options.machine).master
           }
         return Renewal(
-          master: master, storeID: keys.store.storeID,
+          master: master, storeID: keys.store.storeID, epoch: last.state.epoch,
           content: CopyChange(rows: rows.mapValues { .some($0) }, state: last.state),
           note: last.note(asOf: asOf).encoded(signedBy: options.machine))
       }
@@ -57,62 +59,6 @@ extension SharedVault {
       try await cluster.readLog(&chain)
     }
     throw .keepsChanging
-  }
-}
-
-extension Replica {
-  /// The number of rows to seal before other tasks get a turn.
-  private static let rowsAtOnce = 256
-
-  /// Makes everything for a copy with the new key of the vault; returns `nil` if it has none.
-  ///
-  /// It seals the rows of the copy again. If these are not the rows of the vault, it reads those.
-  /// Throws `denied` if this machine was removed from the vault.
-  func renewal() async throws(StorageError) -> SharedVault.Renewal? {
-    do throws(StorageError) { if let found = try await resealed() { return found } } catch {
-      if error == .notMember { throw error }
-    }
-    return try await SharedVault.renewal(after: try copy.note(), on: cluster, options)
-  }
-
-  /// Seals the rows of the copy with the new key; returns `nil` if they are not the rows of the vault.
-  private func resealed() async throws(StorageError) -> SharedVault.Renewal? {
-    let (old, next, rows) = try await turn.take { () throws(StorageError) in
-      try await lastRows()
-    }
-    var (sealed, sum) = ([RowTag: SealedRow?](), RowSum.zero)
-    for row in rows {
-      let new = try next.known.keys.reseal(row, of: old).row
-      sealed[new.identity.tag] = new
-      sum += next.known.keys.store.hash(of: new)
-      if sealed.count % Self.rowsAtOnce == 0 { await Task.yield() }
-    }
-    let state = next.known.state
-    guard sum == state.sum, UInt64(sealed.count) == state.count else { return nil }
-    return SharedVault.Renewal(
-      master: next.master, storeID: next.known.keys.store.storeID,
-      content: CopyChange(rows: sealed, state: state),
-      note: next.known.note(asOf: self.state.withLock(\.asOf)).encoded(signedBy: options.machine))
-  }
-
-  /// Returns the first state of the next generation, and the last rows of this one with their keys.
-  ///
-  /// The caller has the turn.
-  private func lastRows() async throws(StorageError) -> (
-    GenerationKeys, Beginning, [SealedRow]
-  ) {
-    let (known, copied) = (try known(), try copy.state())
-    var chain = HeadChain(after: known, copy: copied)
-    try await cluster.readLog(&chain)
-    let next = try await cluster.beginning(after: &chain, for: options.machine)
-    guard let (base, heads) = try chain.split(at: copied) else { throw .keepsChanging }
-    // An admin deletes these rows soon, but most copies have them.
-    let records = try await cluster.rows(savedBy: heads, known.keys.generation)
-    let changed = try known.keys.verifyRows(of: heads, after: base, records, replaced: copiedRow)
-    let rows = try await copy.rows().filter {
-      !changed.keys.contains(RecordID($0.identity.tag.key))
-    }
-    return (known.keys, next, rows + changed.values.compactMap(\.self))
   }
 }
 

@@ -109,8 +109,12 @@ extension Replica {
       // Known before they are stored, because the outcome of a failed write is not known.
       state.withLock { state in
         for case (let key, let row?) in rows { state.services[key] = row.identity.tag.service }
+        state.changed?.formUnion(rows.keys)
       }
       try await copy.apply(change)
+    }
+    if heads.contains(where: { $0.head.change == .announcement }) {
+      announcements.continuation.yield()
     }
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
   }
@@ -160,6 +164,7 @@ extension Replica {
     let services = rows.keys.map { (RecordID($0.key), $0.service) }
     // Known before they are stored, because the outcome of a failed write is not known.
     state.withLock { $0.services.merge(services) { $1 } }
+    await discardNextCopy()
     try await copy.apply(
       CopyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
     advance(

@@ -176,7 +176,7 @@ extension Replica {
     switch change {
     case .save(let key, _): commit.puts[.row(generation: generation, key: key)] = row
     case .delete(let key): commit.deletes = [.row(generation: generation, key: key)]
-    case .begin, .nothing, .roster, .generation, .pause: break
+    case .begin, .nothing, .roster, .generation, .pause, .announcement: break
     }
     try commit.check()
     return (commit, operation)

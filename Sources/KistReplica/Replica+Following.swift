@@ -12,6 +12,7 @@ extension Replica {
     await withTaskGroup { group in
       group.addTask { await self.confirmRegularly() }
       group.addTask { await self.listen() }
+      group.addTask { await self.prepareGenerations() }
       // One of them ends first when the replica is closed, while the other may wait for the cluster.
       await group.next()
       group.cancelAll()

@@ -20,6 +20,10 @@ final class Replica: Sendable {
     var noted: UInt64
     /// The last beacon since this machine opened the vault.
     var beacon: WrittenBeacon?
+    /// What was made for the next generation; `nil` for nothing.
+    var next: NextCopy?
+    /// The key tags of the rows that changed since those for the next copy were read; `nil` without one.
+    var changed: Set<RecordID>?
     /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
     var isClosed = false
@@ -30,6 +34,10 @@ final class Replica: Sendable {
   let options: ReplicaOptions
   let state: Mutex<State>
   let turn = Turn()
+  /// The turn to make a copy for another generation.
+  let renewing = Turn()
+  /// Has an element after an admin announced another generation.
+  let announcements = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   let watchers = Watchers()
 
   /// The number of changes after which the note is written again.
@@ -160,6 +168,8 @@ final class Replica: Sendable {
       }
       if !wasClosed { writeNote() }
     }
+    announcements.continuation.finish()
+    await discardNextCopy()
     watchers.end(.closed)
     await copy.storage.close()
   }

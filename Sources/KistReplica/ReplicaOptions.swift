@@ -1,6 +1,7 @@
 package import KistCore
 package import KistShared
 package import KistSodium
+package import KistVault
 private import Synchronization
 
 /// The options of a replica: the machine, and the functions for time and randomness.
@@ -33,6 +34,16 @@ package struct ReplicaOptions: Sendable {
     @Sendable (
       _ renew: @escaping @Sendable () async throws(StorageError) -> SharedVault.Renewal?
     ) -> Void = { _ in }
+  /// Makes a copy for a generation that was announced, and opens it; `nil` to make none.
+  ///
+  /// It is made beside the present copy. Once it is complete, the vault closes it, and returns a renewal
+  /// without content.
+  package var makeNextCopy:
+    (
+      @Sendable (
+        _ master: GuardedKey, _ storeID: [UInt8], _ content: CopyChange
+      ) async throws(StorageError) -> LocalCopy
+    )?
   /// Returns this many random bytes: nonces, ids of operations, and the jitter of delays.
   package var random: @Sendable (Int) -> [UInt8] = { randomBytes($0) }
   /// Returns the master key of a new generation: random bytes that nothing else has.

@@ -1,7 +1,6 @@
 package import KistCluster
 package import KistCore
 internal import KistShared
-internal import KistSodium
 internal import KistVault
 
 /// The maximum number of rows in one commit, and the maximum size of these rows in bytes.
@@ -28,11 +27,12 @@ extension VaultAdmin {
       guard removed != options.machine.id else { throw .removesItself }
       guard removed.map({ known.roster.roster.member($0) != nil }) ?? true else { throw .noMember }
       var next = try await claim(after: known)
+      try await announce(&next, after: known, without: removed)
       known = try await writeAll(after: known, to: &next)
       for attempt in 0..<mostAttempts {
         // Most changes first, so that the writers need not wait for them.
         known = try await writeChanges(after: known, to: &next)
-        try await askForPause(after: known)
+        await tell(.pause, after: known)
         known = try await writeChanges(after: known, to: &next)
         // The cluster may have confirmed rows that it did not store.
         guard try await cluster.head(next.keys.generation).head == next.marker else {
@@ -113,28 +113,6 @@ extension VaultAdmin {
     throw .othersChange
   }
 
-  /// Asks the other machines to wait with their changes, so that this one can read and write the last ones.
-  ///
-  /// It may fail: then the next attempt to begin the generation asks again.
-  private func askForPause(after known: KnownVault) async throws(StorageError) {
-    var known = known
-    for _ in 0..<mostAttempts {
-      known = try await changes(after: known).last
-      let head = head(.pause, after: known)
-      let record = known.keys.encode(
-        head, signedBy: options.machine, nonce: options.random(24))
-      _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
-      let generation = known.keys.generation
-      let commit = Commit(
-        expected: .init(generation: generation, bytes: known.headRecord),
-        puts: [
-          .head(generation: generation): record,
-          .logEntry(generation: generation, sequence: head.sequence): record,
-        ])
-      if case .committed? = try? await cluster.commit(commit) { return }
-    }
-  }
-
   /// Seals and writes rows, by their key tags under the old key, and deletes those that are gone.
   private func write(
     _ rows: [(RecordID, SealedRow?)], to next: inout NextGeneration
@@ -183,55 +161,34 @@ extension VaultAdmin {
   private func commit(
     _ next: NextGeneration, after known: KnownVault, without removed: RecordID?
   ) async throws(StorageError) -> Bool {
-    let before = known.roster.roster
-    let index = try adminIndex(in: before)
-    let (keys, master) = (next.keys, next.master)
-    let members = try before.members.filter { $0.keys.id != removed }
-      .map { member throws(StorageError) in
-        try Member(
-          member.keys, member.role, name: try known.keys.name(of: member), added: member.added,
-          until: member.until, wrapping: master, of: keys, nonce: options.random(24))
-      }
-    // The key of a removed recovery member must not sign the next roster.
-    let gone = removed.flatMap { before.member($0)?.keys.signing }
-    let roster = Roster(
-      keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
-      admins: before.admins.filter { $0 != gone }, members: members
-    ).encoded(signedBy: key, index: UInt32(index))
-    let verified = try VerifiedRoster(verifying: roster, after: known.roster)
+    let roster =
+      if let announced = next.announced, announced.before == known.roster.digest { announced } else
+      { try roster(of: next, after: known, without: removed) }
+    let keys = next.keys
     var head = head(.generation, after: known)
-    (head.roster, head.sum) = (verified.digest, next.sum)
+    (head.roster, head.sum) = (roster.verified.digest, next.sum)
     let record = keys.encode(head, signedBy: options.machine, nonce: options.random(24))
-    _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, verified])
+    _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, roster.verified])
     let entry = RecordName.logEntry(generation: keys.generation, sequence: head.sequence)
     let commit = Commit(
       expected: .init(generation: known.keys.generation, bytes: known.headRecord),
       puts: [
-        .roster(number: before.number + 1): roster, .head(generation: keys.generation): record,
-        entry: record,
+        .roster(number: roster.verified.roster.number): roster.record,
+        .head(generation: keys.generation): record, entry: record,
       ], deletes: [.head(generation: known.keys.generation)])
     var isMade = false
     try await settle(commit) { () throws(StorageError) in
       var chain = HeadChain(after: known, copy: nil)
       try await cluster.readLog(&chain)
-      isMade = chain.rosterOfNextGeneration?.record == roster
+      isMade = chain.rosterOfNextGeneration?.record == roster.record
       return chain.beginsGeneration || chain.last.headRecord != known.headRecord
     }
     return isMade
   }
 
-  /// Returns the description of a vault after a change that leaves the credentials as they are.
-  func head(_ change: Head.Change, after known: KnownVault) -> Head {
-    var head = known.head.head
-    head.sequence += 1
-    (head.before, head.change) = (known.head.digest, change)
-    (head.time, head.operation) = (options.now(), newID())
-    return head
-  }
-
   /// Deletes the rows and the marker of a generation that has ended, or that never began.
   private func remove(_ generation: UInt32) async throws(StorageError) {
-    try await delete([.head(generation: generation)])
+    try await delete([.head(generation: generation), .nextRoster(generation: generation)])
     // Several at once, because the order does not matter.
     let problem = await withTaskGroup(of: StorageError?.self) { group async -> StorageError? in
       for byte in UInt8.min ... .max {

@@ -1,7 +1,9 @@
+import Foundation
 import KistCluster
 import KistCore
 import KistFile
 import KistReplica
+import KistShared
 import KistTesting
 import KistVault
 import Synchronization
@@ -59,8 +61,9 @@ import Testing
     let read = try #require(
       try await SharedVault.renewal(
         after: note(1), on: vault.engine.cluster, TestVault.options(1)))
-    #expect(renewal.content.rows == read.content.rows && renewal.content.rows.count == 299)
-    #expect(renewal.content.state == read.content.state && renewal.storeID == read.storeID)
+    let (content, expected) = (try #require(renewal.content), try #require(read.content))
+    #expect(content.rows == expected.rows && content.rows.count == 299)
+    #expect(content.state == expected.state && renewal.storeID == read.storeID)
   }
 
   @Test func `is read from the cluster if the machine has missed changes`() async throws {
@@ -71,6 +74,94 @@ import Testing
       try await other.credentials.save(.sample(secret: "new"))
     }
     await other.close()
-    #expect(renewal.content.rows.count == 1 && renewal.content.state.count == 1)
+    #expect(renewal.content?.rows.count == 1 && renewal.content?.state.count == 1)
+  }
+
+  /// The changes of a vault after a machine made a copy ahead.
+  enum LastChanges: CaseIterable {
+    /// Credentials are saved, changed and deleted.
+    case ordinary
+    /// The roster changes, so that another one than the announced one begins the generation.
+    case ofRoster
+    /// The copy that was made ahead loses a row.
+    case damaging
+  }
+
+  @Test(arguments: LastChanges.allCases)
+  func `is made ahead, and completed by the last changes`(_ changes: LastChanges) async throws {
+    let vault = try await TestVault()
+    let file = try TestVault.file(1, in: directory)
+    let made = Mutex<(copy: LocalCopy, keys: StoreKeys)?>(nil)
+    let renew = Mutex<(@Sendable () async throws(StorageError) -> SharedVault.Renewal?)?>(nil)
+    var options = TestVault.options(1)
+    options.whenGenerationBegins = { given in renew.withLock { $0 = given } }
+    options.makeNextCopy = { master, storeID, content throws(StorageError) in
+      let copy = try await EncryptedFile.makeNextCopy(
+        file, of: .init(master: master, storeID: storeID, epoch: content.state.epoch), content)
+      let keys = try StoreKeys(master: master, storeID: storeID)
+      made.withLock { $0 = (copy, keys) }
+      return copy
+    }
+    let open = try await vault.join(1, in: directory, options: options)
+    for number in 1...300 {
+      try await open.credentials.save(
+        NewCredential(key: CredentialKey(service: "\(number)"), secret: Secret(utf8: "old")))
+    }
+    let following = Task { await open.follow() }
+    let admin = VaultAdmin(TestVault.admin, on: vault.engine.cluster, TestVault.options(1))
+    let isFirst = Atomic(true)
+    let noteBefore = try note(1)
+    let cluster = vault.committing { commit throws(StorageError) in
+      if commit.puts.keys.contains(.roster(number: 2)),
+        isFirst.exchange(false, ordering: .relaxed)
+      {
+        while made.withLock({ $0 == nil }) { await Task.yield() }
+        let (copy, keys) = made.withLock { $0! }
+        switch changes {
+        case .ordinary: break
+        case .ofRoster:
+          _ = try await admin.add(
+            .init(TestVault.machine(20).keys, .reader, name: "new"), note: noteBefore)
+        case .damaging:
+          let tag = try await copy.tags()[0]
+          var state = try copy.state()
+          state.sum -= keys.hash(of: try copy.row(tag)!)
+          state.count -= 1
+          try await copy.apply(CopyChange(rows: [tag: nil], state: state))
+        }
+        for service in ["1", "new", "newer"] {
+          _ = try await open.credentials.save(
+            NewCredential(key: CredentialKey(service: service), secret: Secret(utf8: "new")))
+        }
+        for service in ["2", "newer"] {
+          _ = try await open.credentials.delete(CredentialKey(service: service))
+        }
+      }
+      return try await vault.engine.cluster.commit(commit)
+    }
+    let machine = VaultAdmin(TestVault.admin, on: cluster, TestVault.options(1))
+    _ = try await machine.beginGeneration(without: nil, note: noteBefore)
+    await expect(.busy) { try await open.refresh() }
+    let given = renew.withLock(\.self)
+    let renewal = try #require(try await given?())
+    await open.close()
+    await following.value
+    #expect((renewal.content == nil) == (changes == .ordinary))
+    let listed = try #require(
+      try await SharedVault.renewal(
+        after: note(1), on: vault.engine.cluster, TestVault.options(1)))
+    try await EncryptedFile.replaceCopy(
+      file, with: .init(master: renewal.master, storeID: renewal.storeID, epoch: renewal.epoch),
+      renewal.content, note: renewal.note)
+    let copy = try await EncryptedFile.openCopy(file)
+    let rows = try await copy.rows()
+    let expected = try #require(listed.content)
+    #expect(Dictionary(rows.map { ($0.identity.tag, $0) }) { $1 } == expected.rows)
+    #expect(try copy.state() == expected.state && rows.count == 300)
+    await copy.storage.close()
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: directory.path).filter {
+        $0.contains(".next") && !$0.hasSuffix(".lock")
+      } == [])
   }
 }

@@ -38,7 +38,7 @@ import Testing
       ("a count above the sequence", 8, [9]),
       ("the sequence of a new vault", 0, [UInt8](repeating: 0, count: 56)),
       ("a sequence above the maximum", 7, [0x80]), ("no head before", 88, nil),
-      ("an unknown kind", 144, [7]), ("a key tag without a credential", 148, [1]),
+      ("an unknown kind", 144, [8]), ("a key tag without a credential", 148, [1]),
       ("a row without a credential", 164, [1]), ("a time out of range", 126, [0, 0x7F]),
     ] as [(String, Int, [UInt8]?)])
   func `is corrupt if it is a head with a value that no change leaves`(

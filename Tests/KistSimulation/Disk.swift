@@ -26,6 +26,8 @@ final class Disk: Sendable {
   }
 
   let state = Mutex<State?>(nil)
+  /// The copy that is made for the next key of the vault.
+  private let next = Mutex<Disk?>(nil)
 
   var note: [UInt8]? { state.withLock { $0?.note } }
 
@@ -38,12 +40,42 @@ final class Disk: Sendable {
 
   /// Replaces the copy and its note by those with a new key of the vault.
   func replaceCopy(_ renewal: SharedVault.Renewal) throws(StorageError) {
-    let keys = try StoreKeys(master: renewal.master, storeID: renewal.storeID)
-    let rows = renewal.content.rows.compactMapValues(\.self)
-    state.withLock {
-      $0 = State(keys: keys, rows: rows, vault: renewal.content.state, note: renewal.note)
+    if let content = renewal.content {
+      try write(content, renewal.master, renewal.storeID)
+    } else {
+      let made = next.withLock(\.self)?.state.withLock(\.self)
+      guard let made, made.keys.storeID == renewal.storeID else {
+        throw StorageError(.internal, "the next copy is missing")
+      }
+      state.withLock { $0 = made }
     }
+    state.withLock { $0!.note = renewal.note }
+    next.withLock { $0 = nil }
   }
+
+  private func write(
+    _ content: CopyChange, _ master: GuardedKey, _ storeID: [UInt8]
+  ) throws(StorageError) {
+    let keys = try StoreKeys(master: master, storeID: storeID)
+    let rows = content.rows.compactMapValues(\.self)
+    state.withLock { $0 = State(keys: keys, rows: rows, vault: content.state) }
+  }
+
+  /// Makes a copy for the next key of the vault, and opens it for one life of the machine.
+  func makeNextCopy(
+    _ master: GuardedKey, _ storeID: [UInt8], _ content: CopyChange, in life: Life,
+    pause: @escaping @Sendable () async throws(StorageError) -> Void
+  ) async throws(StorageError) -> LocalCopy {
+    try await pause()
+    let made = Disk()
+    try made.write(content, master, storeID)
+    next.withLock { $0 = made }
+    try await pause()
+    return made.copy(in: life, pause: pause)
+  }
+
+  /// Removes what an earlier life made for the next key of the vault.
+  func discardNextCopy() { next.withLock { $0 = nil } }
 
   /// Opens the copy for one life of the machine.
   ///

@@ -16,6 +16,8 @@ final class Machine: Sendable {
   private let cut = Atomic(false)
   /// How often the machine opened a copy that it had on its disk.
   let reopened = Atomic(0)
+  /// How often the machine took a copy that it had made before the new key was in use.
+  let completed = Atomic(0)
   private let removed = Atomic(false)
   private let running = Mutex<(vault: SharedVault, life: Life, following: Task<Void, Never>)?>(nil)
   /// What the last life made for a copy with the new key of the vault.
@@ -79,6 +81,9 @@ final class Machine: Sendable {
     }
     var options = options
     options.whenGenerationBegins = { renew in self.reopen(life, renew) }
+    options.makeNextCopy = { [disk] master, storeID, content throws(StorageError) in
+      try await disk.makeNextCopy(master, storeID, content, in: life, pause: pass)
+    }
     guard let note = disk.note else {
       return try await SharedVault.join(invitation, on: cluster, options) {
         master, storeID, epoch throws(StorageError) in
@@ -90,12 +95,14 @@ final class Machine: Sendable {
       if let renewal = try await renewal(after: note, on: cluster, options) {
         try await pass()
         try disk.replaceCopy(renewal)
+        if renewal.content == nil { completed.add(1, ordering: .relaxed) }
         try await pass()
       }
     } catch {
       // As in kistd: the copy with the old key still loads.
       if error == .notMember || life.isDead { throw error }
     }
+    disk.discardNextCopy()
     let vault = try await SharedVault.open(disk.copy(in: life, pause: pass), on: cluster, options)
     reopened.add(1, ordering: .relaxed)
     return vault

@@ -26,7 +26,11 @@ extension Simulation {
       guard let (vault, life) = machine.open else { continue }
       await check(vault, history, "machine \(machine.number)")
       let reopened = machine.reopened.load(ordering: .relaxed)
-      counts.withLock { $0["reopened", default: 0] += reopened }
+      let completed = machine.completed.load(ordering: .relaxed)
+      counts.withLock { counts in
+        counts["reopened", default: 0] += reopened
+        counts["copy made ahead", default: 0] += completed
+      }
       await machine.stop(life)
     }
   }

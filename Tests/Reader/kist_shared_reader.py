@@ -22,7 +22,7 @@ from kist_reader import number, require, u32, u64, within  # noqa: E402
 
 PLACE, HEAD, NAME, BEACON = 8, 9, 10, 11
 READER, WRITER = 1, 2
-BEGIN, SAVE, DELETE, NOTHING, ROSTER, GENERATION, PAUSE = range(7)
+BEGIN, SAVE, DELETE, NOTHING, ROSTER, GENERATION, PAUSE, ANNOUNCEMENT = range(8)
 NONE = bytes(32)
 MOST_MEMBERS, MOST_ADMINS = 3000, 16
 
@@ -167,7 +167,7 @@ def open_head(generation: Generation, rosters: list[dict], record: bytes) -> dic
     require(not members[0]["until"] or head["time"] <= members[0]["until"], "the writer's time was over")
     require_signature(members[0]["signing"], record[256:], b"kist shared head" + generation.scope + record[:256])
     require(head["count"] <= head["sequence"] <= reader.LAST_SEQUENCE, "its numbers are out of range")
-    require(head["kind"] <= PAUSE, "its kind is unknown")
+    require(head["kind"] <= ANNOUNCEMENT, "its kind is unknown")
     require(head["kind"] in (SAVE, DELETE) or head["key"] == bytes(16), "it has a key tag without a credential")
     require(head["kind"] == SAVE or head["row"] == NONE, "it has a row that was not saved")
     first = (head["kind"] == BEGIN, head["sequence"] == 0, head["before"] == NONE)

@@ -142,6 +142,8 @@ def vectors() -> dict:
         (0, BOOKS, rows[:2], 1, (shared.SAVE, rows[1]["keyTag"], rows[1])),
         (0, BUILD, rows[:2], 1, (shared.NOTHING, nobody, None)),
         (0, BUILD, rows[1:2], 1, (shared.DELETE, rows[0]["keyTag"], None)),
+        (0, BUILD, rows[1:2], 1, (shared.ANNOUNCEMENT, nobody, None)),
+        (0, BUILD, rows[1:2], 1, (shared.PAUSE, nobody, None)),
         (1, BUILD, rows[2:], 2, (shared.GENERATION, nobody, None)),
     ):
         heads.append(head(at, machine, kept, rosters[named], heads[-1] if heads else None, change))

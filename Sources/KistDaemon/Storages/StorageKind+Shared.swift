@@ -60,6 +60,11 @@ private func openShared(
       context.whenOutdated()
     }
   }
+  machine.makeNextCopy = { master, storeID, content throws(StorageError) in
+    try await EncryptedFile.makeNextCopy(
+      options.ofCopy, of: .init(master: master, storeID: storeID, epoch: content.state.epoch),
+      content)
+  }
   var file = options.ofCopy
   file.storeID = pin?.kind == .shared ? pin?.storeID : nil
   file.deadline = options.deadline
@@ -114,7 +119,7 @@ private func renewCopy(
     try await EncryptedFile.replaceCopy(
       file,
       with: .init(
-        master: renewal.master, storeID: renewal.storeID, epoch: renewal.content.state.epoch),
+        master: renewal.master, storeID: renewal.storeID, epoch: renewal.epoch),
       renewal.content, note: renewal.note)
     context.renewals.succeed()
     return id

@@ -23,8 +23,9 @@ extension EncryptedFile {
   /// Throws as `open` does, and if the store at the path is not a copy of this vault.
   ///
   /// - Parameter vault: the values for a new copy; `nil` if the copy must exist.
+  /// - Parameter content: all rows of a new copy, and the state that they lead to; `nil` for an empty one.
   package static func openCopy(
-    _ options: Options, of vault: CopiedVault? = nil
+    _ options: Options, of vault: CopiedVault? = nil, _ content: CopyChange? = nil
   ) async throws(StorageError) -> LocalCopy {
     var options = options
     if let vault {
@@ -33,7 +34,7 @@ extension EncryptedFile {
       try await DispatchQueue(label: "kist.copying").run { () throws(StorageError) in
         try prepareDirectory(of: path)
         guard try !exists(path) else { return }
-        try createStore(new, id: vault.storeID, master: vault.master, epoch: vault.epoch)
+        try createCopy(new, of: vault, content)
       }
     }
     let (store, storage) = try await openStore(options)
@@ -47,13 +48,25 @@ extension EncryptedFile {
     return try privateBytes(at: note, "note of the vault", limit: longestNote)
   }
 
+  /// Makes and opens a copy with the next key of the vault, beside the copy that is open.
+  ///
+  /// `replaceCopy` puts it in the place of the copy, once both are closed.
+  package static func makeNextCopy(
+    _ options: Options, of vault: CopiedVault, _ content: CopyChange
+  ) async throws(StorageError) -> LocalCopy {
+    var next = options
+    next.path = nextCopyPath(options.path)
+    try UnfinishedStore(path: next.path).discard()
+    return try await openCopy(next, of: vault, content)
+  }
+
   /// Replaces the copy and its note by those with a new key of the vault.
   ///
   /// Throws `busy` if the copy is open. Unless the outcome is `unknown`, nothing was changed then.
   ///
-  /// - Parameter content: all rows, and the state that they lead to.
+  /// - Parameter content: all rows, and the state that they lead to; `nil` to take the next copy.
   package static func replaceCopy(
-    _ options: Options, with vault: CopiedVault, _ content: CopyChange, note: [UInt8]
+    _ options: Options, with vault: CopiedVault, _ content: CopyChange?, note: [UInt8]
   ) async throws(StorageError) {
     try await DispatchQueue(label: "kist.copying").run { () throws(StorageError) in
       let path = options.path
@@ -63,17 +76,16 @@ extension EncryptedFile {
       // Written first: the next opening of the copy takes the note that belongs to it.
       _ = try writeWhole(note.span, to: next, replacing: true)
       do throws(StorageError) {
-        try createStore(
-          options, id: vault.storeID, master: vault.master, epoch: vault.epoch
-        ) { database, keys, header throws(StorageError) in
-          for case (let tag, let row?) in content.rowsInOrder {
-            header.replaceRow(nil, with: keys.hash(of: row))
-            try database.put(row, at: try database.find(tag).address)
+        if let content {
+          try createCopy(options, of: vault, content)
+        } else {
+          try refuseLog(of: path)
+          let next = nextCopyPath(path)
+          guard try !exists(next + "-wal") else {
+            throw StorageError(
+              .unavailable, "the copy with the new key of the vault was not completed")
           }
-          header.sequence = content.state.sequence
-          guard header.vaultState == content.state else {
-            throw .internal("the rows of the new copy do not lead to its state")
-          }
+          try UnfinishedStore(path: next).rename(to: path)
         }
       } catch {
         if error.outcome != .unknown { unsafe unlink(next) }
@@ -84,10 +96,31 @@ extension EncryptedFile {
     }
   }
 
+  /// Creates a copy with some rows, or without any.
+  private static func createCopy(
+    _ options: Options, of vault: CopiedVault, _ content: CopyChange?
+  ) throws(StorageError) {
+    try createStore(
+      options, id: vault.storeID, master: vault.master, epoch: vault.epoch
+    ) { database, keys, header throws(StorageError) in
+      guard let content else { return }
+      for case (let tag, let row?) in content.rowsInOrder {
+        header.replaceRow(nil, with: keys.hash(of: row))
+        try database.put(row, at: try database.find(tag).address)
+      }
+      header.sequence = content.state.sequence
+      guard header.vaultState == content.state else {
+        throw .internal("the rows of the new copy do not lead to its state")
+      }
+    }
+  }
+
   /// Gives the note of a new copy its final name; does nothing if it has it already.
   private static func finishReplacement(of path: String, id: String) {
     unsafe rename(nextNotePath(ofCopy: path, id: id), notePath(ofCopy: path))
   }
+
+  private static func nextCopyPath(_ path: String) -> String { path + ".next" }
 
   private static func notePath(ofCopy path: String) -> String { path + ".vault" }
 

@@ -23,6 +23,8 @@ package struct Head: Equatable, Sendable {
     case generation
     /// Changed nothing: it asks the writers to wait a moment, because a generation is to begin.
     case pause
+    /// Changed nothing: it says that the roster of the next generation can be read.
+    case announcement
   }
 
   /// The number of the change; 0 for the first one.
@@ -160,12 +162,14 @@ extension Head.Change {
     case .roster: (4, Self.noKey, .none)
     case .generation: (5, Self.noKey, .none)
     case .pause: (6, Self.noKey, .none)
+    case .announcement: (7, Self.noKey, .none)
     }
   }
 
   fileprivate init?(kind: UInt32, key: RecordID, row: Digest) {
     let changes: [Self] = [
       .begin, .save(key, row: row), .delete(key), .nothing, .roster, .generation, .pause,
+      .announcement,
     ]
     guard kind < changes.count else { return nil }
     self = changes[Int(kind)]

@@ -136,7 +136,7 @@ extension Head.Change {
   package var key: RecordID? {
     switch self {
     case .save(let key, _), .delete(let key): key
-    case .begin, .nothing, .roster, .generation, .pause: nil
+    case .begin, .nothing, .roster, .generation, .pause, .announcement: nil
     }
   }
 
@@ -145,7 +145,7 @@ extension Head.Change {
     switch self {
     case .save: count == before || count == before + 1
     case .delete: count + 1 == before
-    case .begin, .nothing, .roster, .generation, .pause: count == before
+    case .begin, .nothing, .roster, .generation, .pause, .announcement: count == before
     }
   }
 }

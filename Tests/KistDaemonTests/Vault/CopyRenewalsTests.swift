@@ -38,9 +38,8 @@ import Testing
 
   @Test func `use what the opening directly before has prepared, once`() throws {
     let renewals = CopyRenewals()
-    let state = VaultState(sequence: 1, count: 0, epoch: Epoch(7), sum: .zero)
     let renewal = SharedVault.Renewal(
-      master: try .random(), storeID: [1], content: CopyChange(rows: [:], state: state), note: [])
+      master: try .random(), storeID: [1], epoch: Epoch(1), content: nil, note: [])
     let first = renewals.begin()
     #expect(first.prepared == nil)
     renewals.prepare(renewal, by: first.number)

@@ -1,0 +1,77 @@
+internal import KistCluster
+internal import KistCore
+internal import KistShared
+internal import KistVault
+
+extension VaultAdmin {
+  /// Shows the other machines the roster of the generation, so that they can make its copy ahead.
+  func announce(
+    _ next: inout NextGeneration, after known: KnownVault, without removed: RecordID?
+  ) async throws(StorageError) {
+    let roster = try roster(of: next, after: known, without: removed)
+    next.announced = roster
+    await tell(
+      .announcement, [.nextRoster(generation: known.keys.generation): roster.record], after: known)
+  }
+
+  /// Adds a change that leaves the credentials as they are, for the other machines.
+  ///
+  /// It may fail, because the generation can begin without it: the machines then save later.
+  func tell(
+    _ change: Head.Change, _ puts: [RecordName: [UInt8]] = [:], after known: KnownVault
+  ) async {
+    try? await commit(change, puts, after: known)
+  }
+
+  private func commit(
+    _ change: Head.Change, _ puts: [RecordName: [UInt8]], after known: KnownVault
+  ) async throws(StorageError) {
+    var known = known
+    for _ in 0..<mostAttempts {
+      known = try await changes(after: known).last
+      let head = head(change, after: known)
+      let record = known.keys.encode(
+        head, signedBy: options.machine, nonce: options.random(24))
+      _ = try known.keys.verifyNextHead(record, after: known.head, in: [known.roster])
+      let generation = known.keys.generation
+      var commit = Commit(
+        expected: .init(generation: generation, bytes: known.headRecord), puts: puts)
+      commit.puts[.head(generation: generation)] = record
+      commit.puts[.logEntry(generation: generation, sequence: head.sequence)] = record
+      if case .committed? = try? await cluster.commit(commit) { return }
+    }
+  }
+
+  /// Makes the roster of a generation, with its key for each member that stays.
+  func roster(
+    of next: NextGeneration, after known: KnownVault, without removed: RecordID?
+  ) throws(StorageError) -> NextGeneration.NewRoster {
+    let before = known.roster.roster
+    let index = try adminIndex(in: before)
+    let (keys, master) = (next.keys, next.master)
+    let members = try before.members.filter { $0.keys.id != removed }
+      .map { member throws(StorageError) in
+        try Member(
+          member.keys, member.role, name: try known.keys.name(of: member), added: member.added,
+          until: member.until, wrapping: master, of: keys, nonce: options.random(24))
+      }
+    // The key of a removed recovery member must not sign the next roster.
+    let gone = removed.flatMap { before.member($0)?.keys.signing }
+    let record = Roster(
+      keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
+      admins: before.admins.filter { $0 != gone }, members: members
+    ).encoded(signedBy: key, index: UInt32(index))
+    return NextGeneration.NewRoster(
+      record: record, verified: try VerifiedRoster(verifying: record, after: known.roster),
+      before: known.roster.digest)
+  }
+
+  /// Returns the description of a vault after a change that leaves the credentials as they are.
+  func head(_ change: Head.Change, after known: KnownVault) -> Head {
+    var head = known.head.head
+    head.sequence += 1
+    (head.before, head.change) = (known.head.digest, change)
+    (head.time, head.operation) = (options.now(), newID())
+    return head
+  }
+}
