@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistCore
+internal import KistSystem
 
 /// The arguments that name a credential.
 struct KeyArguments: ParsableArguments {
@@ -72,4 +73,11 @@ extension CredentialKey {
     }
     self = reference.key
   }
+}
+
+/// Returns the command line, quoted for a shell, with `--` before a name that looks like an option.
+func line(_ command: String, _ key: CredentialKey) -> String {
+  let words = [key.service, key.account].filter { !$0.isEmpty }
+  let hasOption = words.contains { $0.hasPrefix("-") }
+  return command + " " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }

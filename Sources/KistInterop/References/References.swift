@@ -16,19 +16,10 @@ struct References {
       secrets[reference.key] = secret
       return secret
     } catch {
-      let better = error.code == .notFound ? await missingAccount(of: reference.key) : nil
-      throw (better ?? error).at(place)
+      guard error.code == .notFound else { throw error.at(place) }
+      let nearby = try await storage.nearby(reference.key) { "\(CredentialReference($0))" }
+      throw (nearby ?? error).at(place)
     }
-  }
-
-  /// Returns the error for a key without an account whose service has credentials with accounts.
-  private func missingAccount(of key: CredentialKey) async -> StorageError? {
-    guard key.account.isEmpty,
-      let other = try? await storage.findAll(CredentialQuery(service: key.service)).map(\.key).min()
-    else { return nil }
-    return StorageError(
-      .notFound, "the service has no credential without an account",
-      hint: "name the account: `\(CredentialReference(other))`")
   }
 }
 

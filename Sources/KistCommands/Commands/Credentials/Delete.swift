@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistInterop
 internal import KistWire
 
 struct Delete: RequiresUserStorage {
@@ -28,7 +29,7 @@ struct Delete: RequiresUserStorage {
     let mayStay = request.key.account.isEmpty
     // With an account, only a user reads the note; a script does not wait for the search.
     if !wasThere, mayStay || terminal.outputIsTerminal && !common.json,
-      let nearby = try await storage.nearby(request.key, for: "kist delete")
+      let nearby = try await storage.nearby(request.key, remedy: { line("kist delete", $0) })
     {
       // A service alone may be meant for a credential with an account, which would then stay.
       if mayStay { throw nearby.withOutcome(.unchanged) }

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import KistClient
+internal import KistInterop
 internal import KistWire
 
 struct Load: RequiresUserStorage {
@@ -65,7 +66,7 @@ struct Load: RequiresUserStorage {
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound else { throw error }
-      throw try await storage.nearby(request.key, for: "kist load") ?? error
+      throw try await storage.nearby(request.key) { line("kist load", $0) } ?? error
     }
     if let remaining, let moment = credential.summary.expiresAt,
       moment < remaining.end(from: terminal.now())

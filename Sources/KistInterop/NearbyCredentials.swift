@@ -1,5 +1,4 @@
-internal import KistClient
-internal import KistSystem
+package import KistCore
 
 extension UserStorage {
   /// Returns the error for a missing credential that names stored ones of nearly the same name; `nil`
@@ -8,21 +7,21 @@ extension UserStorage {
   /// For a key without an account, these are the accounts of its service. Otherwise they are those of
   /// the services of the same host.
   ///
-  /// - Parameter command: the command for the hint.
-  func nearby(
-    _ key: CredentialKey, for command: String
+  /// - Parameter remedy: returns the text for the hint with which the user gets one of them.
+  package func nearby(
+    _ key: CredentialKey, remedy: (CredentialKey) -> String
   ) async throws(StorageError) -> StorageError? {
     if key.account.isEmpty {
       let error = try await error(
         "every credential of the service has an account", hint: "name the account",
-        naming: CredentialQuery(service: key.service), for: command)
+        naming: CredentialQuery(service: key.service), remedy)
       if let error { return error }
     }
     for service in services(near: key.service) {
       let error = try await error(
         "there is no such credential, but the service \(service) has", hint: "name that service",
         naming: CredentialQuery(service: service, account: key.account.isEmpty ? nil : key.account),
-        for: command)
+        remedy)
       if let error { return error }
     }
     return nil
@@ -30,14 +29,14 @@ extension UserStorage {
 
   /// Returns an error that names the accounts of the found credentials; `nil` if there are none.
   private func error(
-    _ message: String, hint: String, naming query: CredentialQuery, for command: String
+    _ message: String, hint: String, naming query: CredentialQuery,
+    _ remedy: (CredentialKey) -> String
   ) async throws(StorageError) -> StorageError? {
     let keys = try await findAll(query).map(\.key).sorted()
     guard let first = keys.first else { return nil }
     let names = keys.map { $0.account.isEmpty ? "one without an account" : shortened($0.account) }
     return StorageError(
-      .notFound, "\(message): \(beginning(of: names))",
-      hint: "\(hint): `\(line(command, first))`")
+      .notFound, "\(message): \(beginning(of: names))", hint: "\(hint): `\(remedy(first))`")
   }
 }
 
@@ -56,18 +55,11 @@ private func services(near service: String) -> [String] {
 }
 
 /// Returns the first five names in a text, so that the hint after it stays visible.
-func beginning(of names: [String]) -> String {
+package func beginning(of names: [String]) -> String {
   let rest = names.count > 5 ? ", and \(names.count - 5) more" : ""
   return names.prefix(5).joined(separator: ", ") + rest
 }
 
-func shortened(_ name: String) -> String {
+package func shortened(_ name: String) -> String {
   name.count > 64 ? name.prefix(64) + "…" : name
-}
-
-/// Returns the command line, quoted for a shell, with `--` before a name that looks like an option.
-func line(_ command: String, _ key: CredentialKey) -> String {
-  let words = [key.service, key.account].filter { !$0.isEmpty }
-  let hasOption = words.contains { $0.hasPrefix("-") }
-  return command + " " + (hasOption ? "-- " : "") + words.map(shellQuoted).joined(separator: " ")
 }
