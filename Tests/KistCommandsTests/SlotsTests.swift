@@ -39,6 +39,36 @@ import Testing
     #expect(recorder.error.contains("slot 1 would be the only key slot"))
   }
 
+  @Test(arguments: [
+    ([1], "the key file still opens the store, too", "`kist slots --remove 1 --socket /s`"),
+    ([1, 3], "2 key files still open the store, too", "`kist slots --remove NUMBER --socket /s`"),
+    ([], "", ""),
+  ])
+  func `of key files are reported at a terminal after the passphrase is set`(
+    keyFiles: [Int], message: String, command: String
+  ) async {
+    var slots = KeySlots.unimplemented
+    let all = keyFiles.map { KeySlotSummary(number: $0, kind: .keyFile) }
+    slots.list = { all }
+    slots.add = { _ in all + [KeySlotSummary(number: 4, kind: .passphrase)] }
+    for isTerminal in [true, false] {
+      let recorder = Recorder()
+      let terminal = recorder.terminal(
+        input: Secret(utf8: "correct horse"), outputIsTerminal: isTerminal)
+      let words = ["passphrase", "set", "--socket", "/s", "--key-file", "/dev/null"]
+      let status = await Kist.status(of: words, on: terminal) { [slots] command in
+        try await (command as! any RequiresKeySlots).perform(slots, terminal)
+      }
+      #expect(status == 0)
+      guard isTerminal, !keyFiles.isEmpty else {
+        #expect(recorder.error == "")
+        continue
+      }
+      #expect(recorder.error.contains(message))
+      #expect(recorder.error.contains(command))
+    }
+  }
+
   @Test func `fits a terminal of 40 columns`() async {
     var slots = KeySlots.unimplemented
     slots.list = {

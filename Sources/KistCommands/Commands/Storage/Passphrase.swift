@@ -36,6 +36,23 @@ struct SetPassphrase: RequiresKeySlots {
     let new = try terminal.passphrases(asking: [.new])[0]
     let all = try await slots.add(KeySlotAddition(passphrase: new, allowsWeak: strength.weak))
     try terminal.reportSuccess("set", all, asJSON: common.json)
+    if terminal.outputIsTerminal, !common.json { noteKeyFiles(of: all, terminal) }
+  }
+
+  /// Reports that the key file opens the store, too: the user may expect the passphrase to replace it.
+  private func noteKeyFiles(of slots: [KeySlotSummary], _ terminal: Terminal) {
+    let keyFiles = slots.filter { $0.kind == .keyFile }
+    guard let slot = keyFiles.first else { return }
+    let (message, removal) =
+      keyFiles.count == 1
+      ? ("the key file still opens the store, too", "`kist slots --remove \(slot.number)`")
+      : (
+        "\(keyFiles.count) key files still open the store, too",
+        "remove their slots, which `kist slots` lists, with `kist slots --remove NUMBER`"
+      )
+    terminal.note(
+      message,
+      hint: hint("to let only the passphrase open it: \(removal)", over: common.socket))
   }
 }
 
