@@ -30,6 +30,9 @@ package struct ImportPlan: Sendable {
   /// Returns the number of credentials in a state.
   package func count(_ state: State) -> Int { rows.count { $0.state == state } }
 
+  /// The number of credentials that do not count, because another one in the file has their name.
+  package var clashesInFile: Int { rows.count { $0.state == .clash && $0.stored == nil } }
+
   /// Compares a file with the stored credentials.
   ///
   /// - Parameters:

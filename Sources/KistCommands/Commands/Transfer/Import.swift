@@ -100,16 +100,7 @@ struct Import: RequiresUserStorage {
   }
 
   private func changes(of plan: ImportPlan) throws(StorageError) -> [SaveRequest] {
-    let conflicts = plan.count(.differs) + plan.count(.clash)
-    guard onConflict != .fail || conflicts == 0 else {
-      let have = conflicts == 1 ? "has" : "have"
-      throw .refused(
-        "nothing was saved: \(conflicts) of the credentials \(have) the same name as another one",
-        as: .conflict,
-        hint:
-          "to keep the stored secrets: `--on-conflict keep`; to replace them: `--on-conflict replace`"
-      )
-    }
+    if onConflict == .fail, let conflict = plan.conflict { throw conflict }
     return plan.changes(replacing: onConflict == .replace)
   }
 
@@ -243,6 +234,27 @@ extension StorageError {
 }
 
 extension ImportPlan {
+  /// The error for credentials with the name of a stored one or of another one in the file.
+  fileprivate var conflict: StorageError? {
+    let (all, inFile) = (count(.differs) + count(.clash), clashesInFile)
+    guard all > 0 else { return nil }
+    let (other, keeping, replacing) =
+      switch inFile {
+      case 0: ("a stored one", "to keep the stored secrets", "to replace them")
+      case all: ("another one in the file", "to save the first of them", "to save the last")
+      default:
+        (
+          "a stored one or another one in the file",
+          "to keep the stored secrets and save the first in the file",
+          "to save the last in the file"
+        )
+      }
+    return .refused(
+      "nothing was saved: \(all) of the credentials \(all == 1 ? "has" : "have") the same name as \(other)",
+      as: .conflict,
+      hint: "\(keeping): `--on-conflict keep`; \(replacing): `--on-conflict replace`")
+  }
+
   func summary(saved: Int) -> String {
     let (same, kept) = (count(.same), rows.count - count(.same) - saved)
     return "saved \(saved)"
