@@ -21,9 +21,10 @@ package struct ImportPlan: Sendable {
   package private(set) var rows: [Row] = []
   /// The parts that are not imported.
   package private(set) var leftOut: [LeftOut: [Int]]
-  /// The new credentials that are stored already under the other name of the host.
+  /// The new credentials after whose import a tool may get another credential than before.
   ///
-  /// The two names are a bare host and its https URL. Helpers of tools may answer with either.
+  /// The same account is stored under the other name of the host: a bare host and its https URL. Or
+  /// the service has another account: helpers answer with the newest one, which is then the new one.
   package private(set) var neighbours: [(new: CredentialKey, stored: CredentialKey)] = []
   private let file: ForeignCredentials
 
@@ -53,11 +54,14 @@ package struct ImportPlan: Sendable {
     for index in rows.indices where rows[index].state == .new {
       rows[index].stored = stored[rows[index].entry.credential.key]
     }
+    let newest = Dictionary(grouping: stored.values, by: \.key.service)
+      .compactMapValues { $0.newestFirst.first?.key }
     neighbours = rows.compactMap { row in
       guard row.state == .new, row.stored == nil else { return nil }
       let key = row.entry.credential.key
       let other = key.withOtherNameOfHost
-      return stored[other] == nil ? nil : (new: key, stored: other)
+      let neighbour = stored[other] == nil ? newest[key.service] : other
+      return neighbour.map { (new: key, stored: $0) }
     }
     try await compare(with: storage, progress)
   }

@@ -42,6 +42,24 @@ import Testing
     #expect(plan.neighbours.map(\.stored.service) == ["https://a.example", "b.example"])
   }
 
+  @Test func `names the newest stored credential of a service that gets another account`()
+    async throws
+  {
+    func key(_ account: String) -> CredentialKey {
+      CredentialKey(service: "https://a.example", account: account)
+    }
+    for account in ["second", "first"] {
+      try await storage.save(NewCredential(key: key(account), secret: Secret(utf8: "1")))
+    }
+    var file = ForeignCredentials()
+    for (number, account) in ["first", "third"].enumerated() {
+      try file.add(NewCredential(key: key(account), secret: Secret(utf8: "1")), at: number + 1)
+    }
+    let plan = try await ImportPlan(of: file, lastCounts: false, with: storage) { _, _ in }
+    #expect(plan.neighbours.map(\.new) == [key("third")])
+    #expect(plan.neighbours.map(\.stored) == [key("first")])
+  }
+
   @Test(arguments: [false, true])
   func `has one of several of a name stand, and lists the others`(lastCounts: Bool) async throws {
     let plan = try await plan(

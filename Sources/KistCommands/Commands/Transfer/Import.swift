@@ -151,14 +151,15 @@ extension Terminal {
     }
   }
 
-  /// Reports new credentials that may be meant to replace a stored one with a similar service.
+  /// Reports new credentials beside a stored one that a tool may get no more.
   func noteNeighbours(in plan: ImportPlan) {
     let pairs = plan.neighbours
     for pair in pairs.prefix(8) {
-      note(
-        "\(pair.new.service) \(pair.new.account) is new beside the stored "
-          + "\(pair.stored.service) \(pair.stored.account): kist keeps both, because tools look for "
-          + "different names")
+      let consequence =
+        pair.new.service == pair.stored.service
+        ? "a tool that names no account gets the newest one"
+        : "kist keeps both, because tools look for different names"
+      note("\(name(pair.new)) is new beside the stored \(name(pair.stored)): \(consequence)")
     }
     if pairs.count > 8 { note("\(pairs.count - 8) more are new beside a stored one") }
   }
@@ -200,6 +201,10 @@ extension Terminal {
         hint: "nothing was overwritten; run the import again to see them")
     }
   }
+}
+
+private func name(_ key: CredentialKey) -> String {
+  key.account.isEmpty ? key.service : "\(key.service) \(key.account)"
 }
 
 /// Returns words as `a`, `a and b` or `a, b and c`.
