@@ -72,4 +72,44 @@ import Testing
     #expect(output.contains("note\tfiles\tother users have access to /srv/keys\t"))
     #expect(output.contains("are free for /srv/store\t"))
   }
+
+  @Test(arguments: [
+    (StorageError(.unavailable, "there is no session bus", hint: "log in"), false),
+    (StorageError(.denied, "other users may write to the directory D", hint: "close it"), true),
+  ])
+  func `does not mention backups if the credentials are in a keyring that cannot be reached`(
+    error: StorageError, isMentioned: Bool
+  ) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.status = .failure(error)
+    machine.isLeftToStart = true
+    machine.diagnosis.choice = .failure(error)
+    #expect(await examine(machine).output.contains("note\tbackup\t") == isMentioned)
+  }
+
+  @Test(arguments: ["libsecret", "shared", "encrypted-file"])
+  func `mentions backups before kistd runs only if it would open the encrypted file`(
+    storage: String
+  ) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.status = .failure(.locked("x"))
+    machine.isLeftToStart = true
+    machine.diagnosis.choice = .success(.init(storage: storage, reason: "chosen before"))
+    #expect(await examine(machine).output.contains("backup") == (storage == "encrypted-file"))
+  }
+
+  @Test(arguments: [
+    (StorageStatus.Unlocking.passphrase, "a passphrase"),
+    (.keyFile, "a passphrase file, /home/u/pw"),
+  ])
+  func `says nothing of backups where another key opens the store`(
+    kind: StorageStatus.Unlocking, protection: String
+  ) async {
+    var machine = Machine.healthy
+    Fault.keyInBackup.befall(&machine)
+    machine.setStatus { ($0.unlocksWith, $0.keyProtection) = (kind, protection) }
+    #expect(await !examine(machine).output.contains("backup"))
+  }
 }

@@ -250,31 +250,6 @@ import Testing
     #expect(await !examine(machine).output.contains("backup"))
   }
 
-  @Test(arguments: ["libsecret", "encrypted-file"])
-  func `mentions backups before kistd runs only if it would open the encrypted file`(
-    storage: String
-  ) async {
-    var machine = Machine.healthy
-    Fault.keyInBackup.befall(&machine)
-    machine.status = .failure(.locked("x"))
-    machine.isLeftToStart = true
-    machine.diagnosis.choice = .success(.init(storage: storage, reason: "chosen before"))
-    #expect(await examine(machine).output.contains("backup") == (storage == "encrypted-file"))
-  }
-
-  @Test(arguments: [
-    (StorageStatus.Unlocking.passphrase, "a passphrase"),
-    (.keyFile, "a passphrase file, /home/u/pw"),
-  ])
-  func `says nothing of backups where another key opens the store`(
-    kind: StorageStatus.Unlocking, protection: String
-  ) async {
-    var machine = Machine.healthy
-    Fault.keyInBackup.befall(&machine)
-    machine.setStatus { ($0.unlocksWith, $0.keyProtection) = (kind, protection) }
-    #expect(await !examine(machine).output.contains("backup"))
-  }
-
   @Test func `does not say that a failed service starts for the first client`() async {
     var machine = Machine.healthy
     machine.isLeftToStart = true

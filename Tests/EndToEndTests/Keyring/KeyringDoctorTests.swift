@@ -28,5 +28,23 @@
         }
       }
     }
+
+    @Test func `say nothing of backups of a store whose credentials were moved to the keyring`()
+      async throws
+    {
+      try await withKeyring(mayEnd: true) { home, _, keyring in
+        let script = """
+          kistd --storage encrypted-file -- sh -c 'printf pw | kist save s' 2> /dev/null
+          kist doctor | grep --count ^note.backup
+          kistd migrate --to libsecret >&2 && kist doctor | grep --count ^note.backup
+          """
+        let moved = try await command("sh", ["-c", script], in: home)
+        #expect(moved.output == "1\n0\n", "\(moved.error)")
+        try await keyring.stop()
+        let doctor = try await command("kist", ["doctor"], in: home)
+        #expect(doctor.output.contains("no program provides a keyring"), "\(doctor.output)")
+        #expect(!doctor.output.contains("\nnote\tbackup\t"))
+      }
+    }
   }
 #endif

@@ -162,10 +162,13 @@ extension Host {
 }
 
 extension StorageDiagnosis {
-  /// Whether the key file may open the storage: not that of another program, and not a store for
-  /// which kistd needs a passphrase.
+  /// Whether the key file may open the storage: only an encrypted file for which kistd needs no
+  /// passphrase.
   fileprivate var mayOpenWithKeyFile: Bool {
-    guard case .success(let choice) = choice else { return true }
-    return choice.whyLocked == nil && !external.contains { $0.storage == choice.storage }
+    switch choice {
+    case .success(let choice): choice.whyLocked == nil && choice.storage == "encrypted-file"
+    // If the chosen storage is that of another program, the error is the one of its probe.
+    case .failure(let error): !external.contains { $0.probe == .unusable(error) }
+    }
   }
 }
