@@ -16,11 +16,10 @@ func nothingListening(at path: String) -> StorageError {
       .unavailable, "\(path) is not a socket",
       hint: "name kistd's socket with --socket or KIST_SOCKET")
   }
-  if isSocketOfEndedCommand(path) {
+  if isSocketOfCommand(path), let remedy = remedyAfterCommand(at: path) {
     return StorageError(
       .unavailable, "no kistd is listening at \(path)",
-      hint: "the `kistd -- COMMAND` that served there has ended: let COMMAND wait for all its "
-        + "processes; for another kistd, `unset KIST_SOCKET`")
+      hint: "\(remedy); for another kistd, `unset KIST_SOCKET`")
   }
   if let usual = usualSocket(otherThan: path) {
     return StorageError(
@@ -62,16 +61,29 @@ private func belongsToAnotherUser(_ directory: String) -> Bool {
   return status.st_uid != geteuid()
 }
 
-/// Whether `kistd -- COMMAND` chose a path, and removed its directory at its end.
+/// Returns the advice for a socket of a `kistd -- COMMAND` that has ended.
+///
+/// kistd removes the directory at its end. If kistd is killed, the directory and the socket stay.
+private func remedyAfterCommand(at path: String) -> String? {
+  if fileStatus(of: path) != nil {
+    return
+      "the kistd that ran this command was ended before it: run the command again with "
+      + "`kistd -- COMMAND`"
+  }
+  guard fileStatus(of: directory(of: path)) == nil else { return nil }
+  return
+    "the `kistd -- COMMAND` that served there has ended: let COMMAND wait for all its processes"
+}
+
+/// Whether `kistd -- COMMAND` chose a path.
 ///
 /// A kistd that someone starts at this path would serve another store.
-private func isSocketOfEndedCommand(_ path: String) -> Bool {
+private func isSocketOfCommand(_ path: String) -> Bool {
   let folder = directory(of: path)
   let prefix = directory(of: folder).appendingPath("kist-")
   // mkdtemp(3) ends the name with six letters and digits.
   return environmentVariable("KIST_SOCKET") == path && path.hasSuffix("/kist.sock")
-    && fileStatus(of: folder) == nil && folder.hasPrefix(prefix)
-    && folder.utf8.count == prefix.utf8.count + 6
+    && folder.hasPrefix(prefix) && folder.utf8.count == prefix.utf8.count + 6
 }
 
 /// Returns the default socket if it is a different one and this user's kistd listens there.

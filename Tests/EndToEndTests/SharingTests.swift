@@ -35,6 +35,15 @@ import Testing
     }
   }
 
+  @Test func `whose kistd is killed gets an error that says to run it again`() async throws {
+    try await withHome { home in
+      let line = "kill -KILL $PPID; tail --pid=$PPID -f /dev/null; kist list"
+      let end = try await command("sh", ["-c", "kistd -- sh -c '\(line)' 2>&1 | cat"], in: home)
+      let hint = "run the command again with `kistd -- COMMAND`; for another kistd, `unset "
+      #expect(end.output.contains(hint), "\(end.output)")
+    }
+  }
+
   @Test func `twenty times at once serves every command`() async throws {
     try await withHome { home in
       let each = #"kistd -- sh -c "printf pw | kist save s$i; exit $i"; [ $? = $i ] || echo bad $i"#

@@ -64,6 +64,29 @@ import Testing
     }
   }
 
+  @Test func `because the kistd of a command was killed, the hint says to run the command again`()
+    async throws
+  {
+    // In a process of its own, whose environment names the socket.
+    await #expect(processExitsWith: .success) {
+      try await withFolder { folder in
+        unsafe mkdir(folder + "/kist-a1B2c3", 0o700)
+        let path = folder + "/kist-a1B2c3/kist.sock"
+        unsafe setenv("KIST_SOCKET", path, 1)
+        // Without a socket in it, the directory may be one that the user made.
+        for isThere in [false, true] {
+          if isThere { close(try listen(at: path)) }
+          let error = await failure { () throws(StorageError) in
+            try await connect(to: path)(Line("change"))
+          }
+          #expect(error?.code == .unavailable)
+          #expect(error?.hint?.contains("run the command again with `kistd -- ") == isThere)
+          #expect(error?.hint?.contains("start one with") == !isThere)
+        }
+      }
+    }
+  }
+
   @Test(arguments: ["/etc/passwd", "/etc", "/dev/null"])
   func `because something else is there, the error says so`(path: String) async {
     let error = await failure { () throws(StorageError) in
