@@ -12,10 +12,10 @@ struct Autostart: Sendable {
   /// status.
   var runApart: @Sendable ([String]) throws(StorageError) -> (error: String, status: CInt) =
     errorOutput
-  /// Shows a user at a terminal a message of the kistd that was started.
-  var show: @Sendable (_ message: String) -> Void = { message in
+  /// Shows a message of the kistd that was started: to a user at a terminal, or also to a script.
+  var show: @Sendable (_ message: String, _ isForScripts: Bool) -> Void = { message, isForScripts in
     let terminal = Terminal.live
-    if terminal.errorWidth != nil { terminal.note(message) }
+    if isForScripts || terminal.errorWidth != nil { terminal.note(message) }
   }
 
   /// Returns `nil` if the user has turned this off, or has named the socket.
@@ -104,10 +104,11 @@ struct Autostart: Sendable {
     let (error, status) = try runApart([program, "--detach", "--socket", socket])
     // If the user started another kistd at the same moment, kist uses that one.
     guard isListening(socket) else { throw StorageError(startOf: error, status) }
-    // For example that the new store opens only with its key file.
+    // For example that the new store opens only with its key file. A script must know about a new
+    // store in a directory that it names, which may be misspelled.
     let prefix = "kistd: notice: "
     for line in error.split(separator: "\n") where line.hasPrefix(prefix) {
-      show("kistd " + line.dropFirst(prefix.count))
+      show("kistd " + line.dropFirst(prefix.count), host.value("KISTD_DATA") != nil)
     }
   }
 }

@@ -31,6 +31,18 @@ import Testing
     }
   }
 
+  @Test func `reports to scripts a new store in a directory that KISTD_DATA names`() async throws {
+    try await withAutostart { home in
+      let load = "KISTD_DATA=$HOME/stroe kist load s || echo $?"
+      let end = try await command("sh", ["-c", "\(load); \(load)"], in: home)
+      #expect(end.output == "2\n2\n")
+      let lines = end.error.split(separator: "\n")
+      try #require(lines.count == 5, "\(end.error)")
+      #expect(lines[0].hasPrefix("kist: kistd made a new store, \(home.path)/stroe/"))
+      #expect(lines[1] == lines[3] && lines[2] == lines[4])
+    }
+  }
+
   @Test func `starts one kistd, however many kist run at once`() async throws {
     try await withAutostart { home in
       let saves = "for i in $(seq 30); do kist save s a$i <<<pw & done; wait"

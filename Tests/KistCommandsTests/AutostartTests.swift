@@ -73,19 +73,27 @@ import Testing
     #expect(ways.withLock { $0 } == [expected.way].compactMap(\.self))
   }
 
-  @Test func `shows the notice of a new store, and no other line of kistd`() throws {
+  @Test(arguments: [nil, "/srv/store"])
+  func `shows the notice of a new store and no other line, and if named, also to scripts`(
+    data: String?
+  ) throws {
     let directory = "/tmp/kist-\(UUID().uuidString.prefix(8))"
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let started = Mutex(false)
     let shown = Mutex<[String]>([])
+    var machine = Machine.healthy
+    machine.variables["KISTD_DATA"] = data
     var autostart = try #require(
-      Autostart(at: directory + "/kist.sock", on: Machine.healthy.host))
+      Autostart(at: directory + "/kist.sock", on: machine.host))
     autostart.isListening = { _ in started.withLock { $0 } }
     autostart.runApart = { _ throws(StorageError) in
       started.withLock { $0 = true }
       return ("kistd: info: confined\nkistd: notice: made a new store, S\n", 0)
     }
-    autostart.show = { message in shown.withLock { $0.append(message) } }
+    autostart.show = { message, isForScripts in
+      #expect(isForScripts == (data != nil))
+      shown.withLock { $0.append(message) }
+    }
     _ = try autostart.findOnce()
     #expect(shown.withLock { $0 } == ["kistd made a new store, S"])
   }

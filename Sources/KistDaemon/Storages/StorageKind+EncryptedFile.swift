@@ -59,9 +59,10 @@ private func openEncryptedFile(
   file.sleep = sleepUnwatched
   file.attempts = context.attempts
   file.progress = context.progress
-  // A command prints only warnings, and a misspelled directory would otherwise go unnoticed.
-  let isUnexpected = !options.command.isEmpty && options.namesDirectory
-  file.whenMade = { logger.log(level: isUnexpected ? .warning : .notice, "\(options.newStore)") }
+  // With a command, kistd prints only warnings. The user may expect credentials there, but the directory
+  // is misspelled or was not named.
+  let level: Logger.Level = options.command.isEmpty ? .notice : .warning
+  file.whenMade = { logger.log(level: level, "\(options.newStore)") }
   file.whenLogKept = {
     logger.warning("\($0.message)", metadata: ["hint": "\($0.hint ?? "")"])
   }
