@@ -7,12 +7,14 @@ import Testing
 /// If the keyring ends before the test, the test fails and reports how the keyring ended, unless the
 /// test ends the keyring or its bus itself.
 ///
-/// - Parameter startsKistd: Whether the programs start kistd by themselves.
+/// - Parameters:
+///   - startsKistd: Whether the programs start kistd by themselves.
+///   - activation: The program that the bus starts when the keyring has ended.
 func withKeyring(
-  mayEnd: Bool = false, startsKistd: Bool = false,
+  mayEnd: Bool = false, startsKistd: Bool = false, activation: Activation? = nil,
   _ body: (Home, PrivateBus, GnomeKeyring) async throws -> Void
 ) async throws {
-  try await withPrivateBus { bus in
+  try await withPrivateBus(activation: activation) { bus in
     let keyring = try await GnomeKeyring(.password("pw"), on: bus)
     try await withHome { home in
       var home = home

@@ -152,6 +152,26 @@
       }
     }
 
+    @Test func `moves nothing into a keyring whose place kist-secret-service is set up to take`()
+      async throws
+    {
+      try await withKeyring(activation: .ofKist(["/usr/bin/false"])) { home, bus, _ in
+        try await withDaemon(in: home, ["--storage", "encrypted-file"]) { daemon in
+          try await daemon.connect().save(credentials[0])
+        }
+        let end = try await command("kistd", ["migrate", "--to", "libsecret"], in: home)
+        #expect(end.status == .exited(6), "\(end.output)")
+        #expect(end.error.contains("run `kist setup secret-service --undo` first"), "\(end.error)")
+        let collection = try #require(try await bus.defaultCollection())
+        #expect(try await bus.items(of: collection).isEmpty)
+        try await withDaemon(in: home) { daemon in
+          let kept = try await daemon.connect().findAll()
+          #expect(kept.count == 1)
+          #expect(try await status(home).storage == "encrypted-file")
+        }
+      }
+    }
+
     @Test func `leaves items in the keyring whose names kist does not support`() async throws {
       try await withKeyring { home, bus, _ in
         try await withDaemon(in: home) { daemon in
