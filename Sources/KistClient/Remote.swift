@@ -104,7 +104,9 @@ extension SocketLocation {
   }
 
   /// Returns the path at which this user's kistd listens if KIST_SOCKET is not set.
-  package static func usual() throws(StorageError) -> SocketLocation {
-    try current { $0 == "KIST_SOCKET" ? nil : environmentVariable($0) }
+  package static func usual(
+    environment: (String) -> String? = environmentVariable
+  ) throws(StorageError) -> SocketLocation {
+    try current { $0 == "KIST_SOCKET" ? nil : environment($0) }
   }
 }

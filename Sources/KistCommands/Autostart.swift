@@ -61,9 +61,7 @@ struct Autostart: Sendable {
   ///
   /// The kistd that systemd would start cannot open the storage then.
   func servedElsewhere() -> String? {
-    guard let claimed = host.claimFile.flatMap(socketPath(ofKistdHolding:)), claimed != socket,
-      isListening(claimed)
-    else { return nil }
+    guard let claimed = host.claimedSocket({ $0 != socket && isListening($0) }) else { return nil }
     return host.daemonUnit(listeningAt: socket) == .installed ? claimed : nil
   }
 

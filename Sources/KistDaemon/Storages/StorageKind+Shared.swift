@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import Glibc
+internal import KistClient
 internal import KistCluster
 internal import KistClusterSocket
 internal import KistCore
@@ -207,9 +207,7 @@ extension Options {
       return .remote(socketPath: try SocketLocation(path: clusterSocket).path)
     }
     // The socket of kistd may be in a directory that is only for one command.
-    let usual = try SocketLocation(
-      environment: { $0 == "KIST_SOCKET" ? nil : environment($0) }, uid: geteuid(),
-      isOurDirectory: isOurDirectory)
+    let usual = try SocketLocation.usual(environment: environment)
     return .remote(
       socketPath: try SocketLocation(path: directory(of: usual.path) + "/cluster.sock").path)
   }

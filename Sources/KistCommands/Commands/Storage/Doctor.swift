@@ -90,13 +90,11 @@ extension Checkup {
     if let obstacle = host.obstacle(toStarting: unit, at: socket) {
       return Finding(obstacle, about: "kistd")
     }
-    if case .failure = diagnosis?.choice {
-      return .note("kistd", "it does not run, and cannot start")
-    }
-    if unit == .installed, host.hasFailedSocket {
-      return .note("kistd", "it does not run, and cannot start")
-    }
-    return .ok("kistd", "it does not run; the first command that needs it starts it")
+    var canStart = unit != .installed || !host.hasFailedSocket
+    if case .failure = diagnosis?.choice { canStart = false }
+    return canStart
+      ? .ok("kistd", "it does not run; the first command that needs it starts it")
+      : .note("kistd", "it does not run, and cannot start")
   }
 
   private func greeting() async -> Finding {
