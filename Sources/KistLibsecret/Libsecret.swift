@@ -69,12 +69,12 @@ extension Libsecret {
     package var items: [KeyringItem] = []
     /// The number of items in locked keyrings.
     package var locked = 0
-    /// The number of open items that have none of the sets of attributes.
-    package var others = 0
+    /// The labels of the open items that have none of the sets of attributes.
+    package var others: [String] = []
   }
 
-  /// Returns the items of other programs that have one of these sets of attributes, and counts the
-  /// rest.
+  /// Returns the items of other programs that have one of these sets of attributes, and the labels of
+  /// the rest.
   ///
   /// The default keyring must be open. Other keyrings stay locked, unless the user unlocks them.
   ///
@@ -138,7 +138,10 @@ extension Keyring {
         }
       }
       var locked: Set<ObjectPath> = []
-      all.others = Set(try await provider.search([:]) { locked = Set($0) }).subtracting(known).count
+      for path in try await provider.search([:], whenLocked: { locked = Set($0) })
+      where !known.contains(path) {
+        all.others.append(try await provider.label(of: path))
+      }
       all.locked = locked.subtracting(ownLocked).count
       return all
     }

@@ -144,10 +144,10 @@ private func escaped(_ path: String) -> String {
   }.joined()
 }
 
-/// Items of other programs, and the numbers of items in locked keyrings and of further items.
-typealias ForeignItems = (items: [KeyringItem], locked: Int, others: Int)
+/// Items of other programs, the number of items in locked keyrings, and the labels of further items.
+typealias ForeignItems = (items: [KeyringItem], locked: Int, others: [String])
 
-/// Returns other programs' items that have one of these sets of attributes, and counts the rest.
+/// Returns other programs' items that have one of these sets of attributes, and the labels of the rest.
 func foreignItems(
   with searches: [[String: String]], prompting: Bool, busAddress: String?, deadline: Duration
 ) async throws(StorageError) -> ForeignItems {

@@ -38,11 +38,8 @@ func printKeyringItems(
     busAddress: sessionBusAddress(environment: environment, isSocket: isSocket),
     deadline: options.deadline)
   for item in found.items { try writeOutput(line(of: item)) }
-  // These lines only count the items, and contain nothing about them.
-  for (count, name) in [(found.locked, "locked" as StaticString), (found.others, "other")] {
-    let line = JSONWriter.object { $0.member(name, true) }
-    for _ in 0..<count { try writeOutput(line) }
-  }
+  for _ in 0..<found.locked { try writeOutput(JSONWriter.object { $0.member("locked", true) }) }
+  for label in found.others { try writeOutput(JSONWriter.object { $0.member("other", label) }) }
   return 0
 }
 

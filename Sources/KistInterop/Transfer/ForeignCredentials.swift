@@ -17,7 +17,7 @@ package struct ForeignCredentials: Sendable {
   package var mayBeCut = false
   /// The kind of a place, such as `line`.
   package let unit: String
-  private let names: [String]
+  private var names: [Int: String]
   /// Whether the file contains whole credentials, whose labels, attributes and expiry are compared.
   package let isComplete: Bool
   /// Whether its program uses the first match; other programs use the latest.
@@ -28,7 +28,7 @@ package struct ForeignCredentials: Sendable {
     firstIsTaken: Bool = false
   ) {
     self.unit = unit
-    self.names = names
+    self.names = Dictionary(uniqueKeysWithValues: zip(1..., names))
     self.isComplete = isComplete
     self.firstIsTaken = firstIsTaken
   }
@@ -72,13 +72,12 @@ package struct ForeignCredentials: Sendable {
     if end + 1 < content.count, !isKey { leaveOut(.furtherFields, at: place) }
   }
 
-  /// Returns the name of a place for the user, or else its number.
-  package func name(of place: Int) -> String {
-    names.indices.contains(place - 1) ? names[place - 1] : "\(place)"
-  }
+  /// Returns the name of a place for the user; `nil` if it has only a number.
+  package func name(of place: Int) -> String? { names[place] }
 
-  package mutating func leaveOut(_ what: LeftOut, at place: Int) {
+  package mutating func leaveOut(_ what: LeftOut, at place: Int, named name: String? = nil) {
     leftOut[what, default: []].append(place)
+    if let name, !name.isEmpty { names[place] = name }
   }
 }
 

@@ -3,8 +3,8 @@ internal import KistJSON
 
 /// Reads the output of `kistd keyring-items`.
 ///
-/// Each line has the attributes of an item, its label, and its value in base64, if it has one. An
-/// item that kistd only counts has a mark instead. The credentials are as the Secret Service adapter
+/// Each line has the attributes of an item, its label, and its value in base64, if it has one. A
+/// locked item has a mark instead, and an item of an unknown program only its label. The credentials are as the Secret Service adapter
 /// would have saved the items, under the names that the helpers of kist use.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
@@ -22,7 +22,9 @@ func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredenti
     let credential: NewCredential?
     do throws(JSONError) {
       if object["locked"] != nil { return file.leaveOut(.locked, at: number) }
-      if object["other"] != nil { return file.leaveOut(.ofUnknownProgram, at: number) }
+      if let label = try object["other"]?.string() {
+        return file.leaveOut(.ofUnknownProgram, at: number, named: label)
+      }
       guard object["value"] != nil || object["attributes"] == nil else {
         return file.leaveOut(.withoutPassword, at: number)
       }

@@ -65,12 +65,17 @@ extension Provider {
   func foreignItem(
     at path: ObjectPath, _ attributes: [String: String]
   ) async throws -> KeyringItem {
-    let label = try await properties(of: path).property("Label", type: "s")?.string
+    let label = try await label(of: path)
     let encoded = try await encodedSecret(of: path, in: startGettingSecrets(of: [path]))
     return KeyringItem(
-      attributes: attributes, label: label ?? "",
+      attributes: attributes, label: label,
       value: try encoded.map { value throws(BusError) in try service.session.decode(value) },
       contentType: encoded?.children[3].string ?? "text/plain")
+  }
+
+  /// Returns the label of an item; empty if it has none.
+  func label(of path: ObjectPath) async throws -> String {
+    try await properties(of: path).property("Label", type: "s")?.string ?? ""
   }
 
   private func secret(

@@ -25,9 +25,10 @@
           #expect(
             first.output == "new\thttps://git.example\talice\tlabel\n"
               + "new\tpypi\tbob\tlabel\n")
-          // Items of kist are not counted.
+          // Items of kist are not among them.
           #expect(
-            first.error == "kist: not imported: entries of programs that kist does not know (1)\n")
+            first.error
+              == "kist: not imported: entries of programs that kist does not know (1: label)\n")
           let git = try await command(
             "kist", ["helper", "git", "get"], in: home,
             input: "protocol=https\nhost=git.example\n\n")

@@ -114,7 +114,7 @@ extension Setup {
     by provider: KeyringProvider?, in host: Host
   ) throws(StorageError) {
     let hint =
-      "import what kist can: `kist import keyring`, which leaves out items of programs that it does "
+      "import what kist can: `kist import keyring`, which names the items of programs that it does "
       + "not know; then run this command with --hide-keyring"
     switch provider?.owner {
     case .kist: return

@@ -136,14 +136,16 @@ extension Terminal {
   func noteLeftOut(_ plan: ImportPlan, of credentials: ForeignCredentials) {
     for what in LeftOut.allCases {
       guard let places = plan.leftOut[what] else { continue }
-      let names = places.prefix(8).map(credentials.name)
+      // The items of a keyring have no numbers that a user could look up.
+      let names = places.prefix(8).compactMap { place in
+        credentials.name(of: place) ?? (credentials.unit == "item" ? nil : "\(place)")
+      }
       let rest = places.count > 8 ? ["\(places.count - 8) more"] : []
       let unit = places.count == 1 ? credentials.unit : credentials.unit.plural
-      // Something is in a line, but an entry is the thing itself. The items of a keyring have no
-      // numbers that a user could look up.
+      // Something is in a line, but an entry is the thing itself.
       let text =
         switch credentials.unit {
-        case "item": "\(places.count)"
+        case "item": "\(places.count)" + (names.isEmpty ? "" : ": \(listed(names + rest))")
         case "line": "\(places.count), in \(unit) \(listed(names + rest))"
         default: "\(places.count): \(unit) \(listed(names + rest))"
         }
