@@ -1,8 +1,8 @@
 package import KistCore
 
 extension UserStorage {
-  /// Returns the error for a missing credential that names stored ones of nearly the same name; `nil`
-  /// if there are none.
+  /// Returns the error for a missing credential that names stored ones of nearly the same name, or says
+  /// that there are no credentials; `nil` if there are others.
   ///
   /// For a key without an account, these are the accounts of its service. Otherwise they are those of
   /// the services of the same host.
@@ -24,7 +24,7 @@ extension UserStorage {
         remedy)
       if let error { return error }
     }
-    return nil
+    return try await find(CredentialQuery(limit: 1)).credentials.isEmpty ? .emptyStorage : nil
   }
 
   /// Returns an error that names the accounts of the found credentials; `nil` if there are none.
@@ -38,6 +38,13 @@ extension UserStorage {
     return StorageError(
       .notFound, "\(message): \(beginning(of: names))", hint: "\(hint): `\(remedy(first))`")
   }
+}
+
+extension StorageError {
+  fileprivate static let emptyStorage = StorageError(
+    .notFound, "there is no such credential: the storage is empty",
+    hint:
+      "see with `kist status` which one it is: kistd makes an empty store where there is none")
 }
 
 /// Returns the other names of the host of a service: `https://HOST`, `HOST` and `https://HOST/`.
