@@ -48,10 +48,10 @@ private enum Program: CaseIterable {
           done
           """
         let end = try await command("bash", ["-c", script], in: home)
-        #expect(end.output == "7\n0\n0\n", "\(end.error)")
+        #expect(end.output == "7\n2\n2\n", "\(end.error)")
         #expect(end.error.contains("the program that reads the output ended"), "\(end.error)")
         let notes = end.error.split(
-          separator: "kist: no credential was found, so the export is empty")
+          separator: "kist: no credential was found, so there is no export")
         #expect(notes.count == 3, "\(end.error)")
       }
     }

@@ -92,9 +92,7 @@ struct Export: RequiresUserStorage {
 
   private func noteIfEmpty(_ count: Int, _ terminal: Terminal) {
     guard count == 0 else { return }
-    terminal.note(
-      "no credential was found, so the export is empty",
-      hint: selection.meansAll ? nil : "check the spelling; `kist list` shows all credentials")
+    terminal.note("there are no credentials, so the export is empty")
   }
 
   /// Writes the export to a program that encrypts it; returns the number of credentials.
@@ -133,6 +131,11 @@ struct Export: RequiresUserStorage {
   ) async throws(StorageError) -> Int {
     var count = 0
     let keys = try await storage.findAll(query).newestFirst.reversed().map(\.key)
+    guard !keys.isEmpty || selection.meansAll else {
+      throw StorageError(
+        .notFound, "no credential was found, so there is no export",
+        hint: "check the spelling; `kist list` shows all credentials")
+    }
     for portion in keys.portions {
       for result in await concurrently(portion, storage.stored) {
         // Another program may have deleted the credential meanwhile.
