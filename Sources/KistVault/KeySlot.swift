@@ -205,7 +205,8 @@ package func openSlot(
   guard slots.hasPassphraseSlot else {
     throw StorageError(
       .wrongPassphrase, "the store has no passphrase",
-      hint: "the key file opens it: give no passphrase, or set one with `kist passphrase set`")
+      hint:
+        "its key file opens it: give no passphrase; `kistd --data DIRECTORY` opens another store")
   }
   throw .wrongPassphrase
 }

@@ -158,6 +158,12 @@ extension Host {
         hint: "see why: \(command)")
     }
     guard file.hasSecrets else { return nil }
+    guard !file.entries.isEmpty else {
+      return .note(
+        "plaintext",
+        "\(path) has secrets in plain text that kist does not import (\(format.rawValue))",
+        hint: "see which: \(command)")
+    }
     let what = ImportSource.foreign(format).whatCanGo
     let takesAll = file.leftOut.keys.allSatisfy { $0 == .repeated }
     let remedy =

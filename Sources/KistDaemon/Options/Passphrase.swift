@@ -75,7 +75,8 @@ extension StorageError {
     return .locked(
       message,
       hint:
-        "name its key file with --key-file, if it has one, or give its passphrase with --passphrase-fd"
+        "name its key file with --key-file, if it has one; or give its passphrase: with "
+        + "`--passphrase-fd 0`, kistd asks for it"
     )
   }
 }

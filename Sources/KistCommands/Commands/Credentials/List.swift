@@ -63,7 +63,7 @@ struct List: RequiresUserStorage {
 
   private var nothing: String {
     selection.meansAll && expiring == nil && text == nil
-      ? "there are no credentials yet" : "there is no such credential"
+      ? "there are no credentials yet" : "no credential matches"
   }
 }
 
