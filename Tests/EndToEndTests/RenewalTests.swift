@@ -56,6 +56,25 @@ import Testing
     }
   }
 
+  @Test func `a restore is refused while kistd still serves a store that was moved away`()
+    async throws
+  {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        try await daemon.connect().save(
+          NewCredential(key: CredentialKey(service: "s"), secret: Secret(utf8: "one")))
+        let script = """
+          cd; echo of the backup | kist backup file >/dev/null
+          mkdir former; mv .local/share/kist/credentials.db* former
+          echo of the backup | kistd restore file; echo $?; ls .local/share/kist
+          """
+        let end = try await command("sh", ["-c", script], in: home)
+        #expect(end.output == "12\n", "\(end.output)\(end.error)")
+        #expect(end.error.contains("stop it: `kill "), "\(end.error)")
+      }
+    }
+  }
+
   @Test func `the Python reader opens a backup with its passphrase and with no other`() async throws
   {
     try await withHome { home in

@@ -21,9 +21,10 @@ import Testing
   @Test(arguments: [
     (
       "kistd -- kist load s",
-      "`kist list`; `kist list` needs the same KIST_SOCKET, which "
+      "`kist status` which one it is: kistd makes an empty store where there is none; `kist status` "
+        + "needs the same KIST_SOCKET, which "
     ),
-    ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist list --socket /"),
+    ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist status --socket /"),
   ])
   func `completes hints for a shell that has another KIST_SOCKET`(line: String, hint: String)
     async throws
@@ -31,7 +32,7 @@ import Testing
     try await withHome { home in
       let end = try await command("sh", ["-c", line], in: home)
       #expect(end.status == .exited(2))
-      #expect(end.error.contains("\nhint: see what there is with \(hint)"), "\(end.error)")
+      #expect(end.error.contains("\nhint: see with \(hint)"), "\(end.error)")
     }
   }
 

@@ -156,6 +156,17 @@ final class Guest: Sendable {
   }
 }
 
+/// Throws where a kistd serves a storage, because it would keep that one.
+func checkThatNoKistdRuns(_ options: Options) throws(StorageError) {
+  guard let running = try Guest(on: options) else { return }
+  let lock = try? openOwnFile(running.socket + ".lock", O_RDONLY)
+  defer { if let lock { close(lock) } }
+  throw StorageError(
+    .busy, "kistd is running, and would go on with the storage that it has",
+    hint: "\(lock.map { LockOwner(of: $0).stop } ?? "stop it"), then try again; nothing was changed"
+  )
+}
+
 /// Whether this kistd serves its storage, or its command uses another kistd.
 enum Role {
   case serving(Claim?)

@@ -207,6 +207,8 @@ func restore(
   }
   let pinFile = PinFile(path: options.pinFile)
   _ = try pinFile.read(of: .encryptedFile, orElse: otherPlaceHint)
+  // It may have a store open that was moved away together with its lock.
+  try checkThatNoKistdRuns(options)
   let (id, count) = try EncryptedFile.restore(
     backup, to: options.ofEncryptedFile(keySource),
     willSwitch: { id throws(StorageError) in
