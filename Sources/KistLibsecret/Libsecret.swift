@@ -138,10 +138,12 @@ extension Keyring {
         }
       }
       var locked: Set<ObjectPath> = []
-      for path in try await provider.search([:], whenLocked: { locked = Set($0) })
-      where !known.contains(path) {
-        all.others.append(try await provider.label(of: path))
+      let found = Set(try await provider.search([:], whenLocked: { locked = Set($0) }))
+      for path in found.subtracting(known) {
+        // Its program may have deleted it meanwhile.
+        all.others.append((try? await provider.label(of: path)) ?? "")
       }
+      all.others.sort()
       all.locked = locked.subtracting(ownLocked).count
       return all
     }

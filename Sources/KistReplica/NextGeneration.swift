@@ -15,14 +15,7 @@ struct NextGeneration {
   /// What is stored in the place of the head until the generation begins; `nil` for nothing.
   var marker: [UInt8]?
   /// The roster that was announced; `nil` for none.
-  var announced: NewRoster?
-
-  /// A roster that an admin signed, and the hash of the roster before it.
-  struct NewRoster {
-    let record: [UInt8]
-    let verified: VerifiedRoster
-    let before: Digest
-  }
+  var announced: Roster?
 
   init(
     after known: KnownVault, number: UInt32, master: GuardedKey, storeID: [UInt8]

@@ -6,6 +6,8 @@ internal import Synchronization
 
 /// The number of attempts to read a state that other machines keep changing.
 let mostAttempts = 16
+/// The number of changed credentials after which a copy for the next generation is not completed any more.
+private let mostLaterChanges = 100_000
 
 extension Replica {
   /// Reads the head, and applies all changes up to it to the copy.
@@ -107,10 +109,12 @@ extension Replica {
     if !heads.isEmpty {
       let change = CopyChange(storing: rows, replacing: tag(of:), state: last.state)
       // Known before they are stored, because the outcome of a failed write is not known.
-      state.withLock { state in
+      let changed = state.withLock { state in
         for case (let key, let row?) in rows { state.services[key] = row.identity.tag.service }
         state.changed?.formUnion(rows.keys)
+        return state.changed?.count ?? 0
       }
+      if changed > mostLaterChanges { await discardNextCopy() }
       try await copy.apply(change)
     }
     if heads.contains(where: { $0.head.change == .announcement }) {

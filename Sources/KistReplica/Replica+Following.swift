@@ -13,7 +13,7 @@ extension Replica {
       group.addTask { await self.confirmRegularly() }
       group.addTask { await self.listen() }
       group.addTask { await self.prepareGenerations() }
-      // One of them ends first when the replica is closed, while the other may wait for the cluster.
+      // One of them ends first when the replica is closed, while another may wait for the cluster.
       await group.next()
       group.cancelAll()
     }

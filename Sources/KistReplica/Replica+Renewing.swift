@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// A copy for the next generation, which is made while the present one goes on.
 struct NextCopy: Sendable {
-  /// The roster of the generation.
-  let roster: Digest
+  /// The hash of its master key, as in the roster.
+  let key: Digest
   let copy: LocalCopy
   /// The tags of its rows, by their key tags under the present key.
   let tags: [RecordID: RowTag]
@@ -23,12 +23,8 @@ extension Replica {
   /// So the last changes are all that is left to do when the generation begins.
   func prepareGenerations() async {
     for await _ in announcements.stream {
-      do throws(StorageError) {
-        try await renewing.take { () throws(StorageError) in try await makeNextCopy() }
-      } catch {
-        // The whole copy is then made when the generation begins.
-        await discardNextCopy()
-      }
+      // Without it, the whole copy is made when the generation begins.
+      try? await renewing.take { () throws(StorageError) in try await makeNextCopy() }
     }
   }
 
@@ -41,37 +37,42 @@ extension Replica {
     await next?.copy.storage.close()
   }
 
+  /// The caller has the turn to renew.
   private func makeNextCopy() async throws(StorageError) {
     guard let make = options.makeNextCopy else { return }
     let known = try known()
     let records = try await cluster.records([.nextRoster(generation: known.keys.generation)])
     guard records.count == 1, let record = records[0] else { return }
-    let roster = try VerifiedRoster(verifying: record, after: known.roster)
-    guard roster.roster.generation != known.keys.generation,
-      roster.digest != state.withLock(\.next?.roster)
-    else { return }
+    let roster = try known.roster.announced(record)
+    let isNew = state.withLock { !$0.isRenewed && $0.next?.key != roster.keyCheck }
+    guard roster.generation != known.keys.generation, isNew else { return }
+    let (master, keys) = try roster.openMaster(with: options.machine)
     await discardNextCopy()
-    let (master, keys) = try roster.roster.openMaster(with: options.machine)
-    let (rows, copied) = try await turn.take { () throws(StorageError) in
-      let rows = try await copy.rows()
-      state.withLock { $0.changed = [] }
-      return (rows, try copy.state())
+    do throws(StorageError) {
+      let (rows, copied) = try await turn.take { () throws(StorageError) in
+        let rows = try await copy.rows()
+        state.withLock { $0.changed = [] }
+        return (rows, try copy.state())
+      }
+      let (sealed, sum) = try await seal(rows, of: known.keys, with: keys)
+      let content = CopyChange(
+        storing: sealed,
+        state: VaultState(
+          sequence: copied.sequence, count: copied.count, epoch: copied.epoch, sum: sum))
+      let next = NextCopy(
+        key: roster.keyCheck, copy: try await make(master, keys.store.storeID, content),
+        tags: sealed.mapValues(\.identity.tag))
+      let isUseful = state.withLock { state in
+        // Without the changes, all rows were replaced.
+        if state.isClosed || state.changed == nil { return false }
+        state.next = next
+        return true
+      }
+      if !isUseful { await next.copy.storage.close() }
+    } catch {
+      await discardNextCopy()
+      throw error
     }
-    let (sealed, sum) = try await seal(rows, of: known.keys, with: keys)
-    let content = CopyChange(
-      storing: sealed,
-      state: VaultState(
-        sequence: copied.sequence, count: copied.count, epoch: copied.epoch, sum: sum))
-    let next = NextCopy(
-      roster: roster.digest, copy: try await make(master, keys.store.storeID, content),
-      tags: sealed.mapValues(\.identity.tag))
-    let isUseful = state.withLock { state in
-      // Without the changes, all rows were replaced.
-      if state.isClosed || state.changed == nil { return false }
-      state.next = next
-      return true
-    }
-    if !isUseful { await next.copy.storage.close() }
   }
 
   /// Seals rows with the keys of another generation; returns them by their key tags before.
@@ -95,7 +96,9 @@ extension Replica {
   func renewal() async throws(StorageError) -> SharedVault.Renewal? {
     do throws(StorageError) {
       let found = try await renewing.take { () throws(StorageError) -> SharedVault.Renewal? in
-        if let completed = try? await completed() { completed } else { try await resealed() }
+        // From now on, another announcement must not replace the copy.
+        state.withLock { $0.isRenewed = true }
+        return if let completed = try? await completed() { completed } else { try await resealed() }
       }
       if let found { return found }
     } catch {
@@ -113,7 +116,7 @@ extension Replica {
     do throws(StorageError) {
       let renewal = try await turn.take { () throws(StorageError) -> SharedVault.Renewal? in
         let end = try await endOfGeneration()
-        guard next.roster == end.next.known.roster.digest else { return nil }
+        guard next.key == end.next.known.roster.roster.keyCheck else { return nil }
         var rows = end.changed
         for key in state.withLock(\.changed) ?? [] where rows[key] == nil {
           rows[key] = .some(try copiedRow(key))

@@ -20,10 +20,12 @@ final class Replica: Sendable {
     var noted: UInt64
     /// The last beacon since this machine opened the vault.
     var beacon: WrittenBeacon?
-    /// What was made for the next generation; `nil` for nothing.
+    /// The copy for the next generation; `nil` before it is complete.
     var next: NextCopy?
-    /// The key tags of the rows that changed since those for the next copy were read; `nil` without one.
+    /// The key tags of the rows that changed since those for the next copy were read; `nil` if none is made.
     var changed: Set<RecordID>?
+    /// Whether everything for the copy of a generation that began was made, or is being made.
+    var isRenewed = false
     /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
     var isClosed = false

@@ -4,20 +4,26 @@ internal import KistShared
 internal import KistVault
 
 extension VaultAdmin {
-  /// Shows the other machines the roster of the generation, so that they can make its copy ahead.
+  /// Gives the next key to the machines that stay, so that they can make its copy ahead.
+  ///
+  /// Returns the state of the vault after that.
   func announce(
     _ next: inout NextGeneration, after known: KnownVault, without removed: RecordID?
-  ) async throws(StorageError) {
+  ) async throws(StorageError) -> KnownVault {
     let roster = try roster(of: next, after: known, without: removed)
     next.announced = roster
-    await tell(
-      .announcement, [.nextRoster(generation: known.keys.generation): roster.record], after: known)
+    // Another signature than that of the roster: nobody else can begin the generation with it.
+    let record = roster.encoded(
+      signedBy: key, index: UInt32(try adminIndex(in: known.roster.roster)), for: .announcement)
+    await notify(
+      .announcement, [.nextRoster(generation: known.keys.generation): record], after: known)
+    return try await changes(after: known).last
   }
 
   /// Adds a change that leaves the credentials as they are, for the other machines.
   ///
-  /// It may fail, because the generation can begin without it: the machines then save later.
-  func tell(
+  /// It may fail, because the generation can begin without it: saves then wait longer when it begins.
+  func notify(
     _ change: Head.Change, _ puts: [RecordName: [UInt8]] = [:], after known: KnownVault
   ) async {
     try? await commit(change, puts, after: known)
@@ -42,12 +48,11 @@ extension VaultAdmin {
     }
   }
 
-  /// Makes the roster of a generation, with its key for each member that stays.
+  /// Makes the roster of a generation, which gives its key to each member that stays.
   func roster(
     of next: NextGeneration, after known: KnownVault, without removed: RecordID?
-  ) throws(StorageError) -> NextGeneration.NewRoster {
+  ) throws(StorageError) -> Roster {
     let before = known.roster.roster
-    let index = try adminIndex(in: before)
     let (keys, master) = (next.keys, next.master)
     let members = try before.members.filter { $0.keys.id != removed }
       .map { member throws(StorageError) in
@@ -57,13 +62,9 @@ extension VaultAdmin {
       }
     // The key of a removed recovery member must not sign the next roster.
     let gone = removed.flatMap { before.member($0)?.keys.signing }
-    let record = Roster(
+    return Roster(
       keys, number: before.number + 1, before: known.roster.digest, time: options.now(),
-      admins: before.admins.filter { $0 != gone }, members: members
-    ).encoded(signedBy: key, index: UInt32(index))
-    return NextGeneration.NewRoster(
-      record: record, verified: try VerifiedRoster(verifying: record, after: known.roster),
-      before: known.roster.digest)
+      admins: before.admins.filter { $0 != gone }, members: members)
   }
 
   /// Returns the description of a vault after a change that leaves the credentials as they are.

@@ -27,12 +27,12 @@ extension VaultAdmin {
       guard removed != options.machine.id else { throw .removesItself }
       guard removed.map({ known.roster.roster.member($0) != nil }) ?? true else { throw .noMember }
       var next = try await claim(after: known)
-      try await announce(&next, after: known, without: removed)
+      known = try await announce(&next, after: known, without: removed)
       known = try await writeAll(after: known, to: &next)
       for attempt in 0..<mostAttempts {
         // Most changes first, so that the writers need not wait for them.
         known = try await writeChanges(after: known, to: &next)
-        await tell(.pause, after: known)
+        await notify(.pause, after: known)
         known = try await writeChanges(after: known, to: &next)
         // The cluster may have confirmed rows that it did not store.
         guard try await cluster.head(next.keys.generation).head == next.marker else {
@@ -161,26 +161,30 @@ extension VaultAdmin {
   private func commit(
     _ next: NextGeneration, after known: KnownVault, without removed: RecordID?
   ) async throws(StorageError) -> Bool {
-    let roster =
+    var roster =
       if let announced = next.announced, announced.before == known.roster.digest { announced } else
       { try roster(of: next, after: known, without: removed) }
+    roster.time = options.now()
+    let rosterRecord = roster.encoded(
+      signedBy: key, index: UInt32(try adminIndex(in: known.roster.roster)))
+    let verified = try VerifiedRoster(verifying: rosterRecord, after: known.roster)
     let keys = next.keys
     var head = head(.generation, after: known)
-    (head.roster, head.sum) = (roster.verified.digest, next.sum)
+    (head.roster, head.sum) = (verified.digest, next.sum)
     let record = keys.encode(head, signedBy: options.machine, nonce: options.random(24))
-    _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, roster.verified])
+    _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, verified])
     let entry = RecordName.logEntry(generation: keys.generation, sequence: head.sequence)
     let commit = Commit(
       expected: .init(generation: known.keys.generation, bytes: known.headRecord),
       puts: [
-        .roster(number: roster.verified.roster.number): roster.record,
+        .roster(number: roster.number): rosterRecord,
         .head(generation: keys.generation): record, entry: record,
       ], deletes: [.head(generation: known.keys.generation)])
     var isMade = false
     try await settle(commit) { () throws(StorageError) in
       var chain = HeadChain(after: known, copy: nil)
       try await cluster.readLog(&chain)
-      isMade = chain.rosterOfNextGeneration?.record == roster.record
+      isMade = chain.rosterOfNextGeneration?.record == rosterRecord
       return chain.beginsGeneration || chain.last.headRecord != known.headRecord
     }
     return isMade

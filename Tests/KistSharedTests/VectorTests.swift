@@ -40,8 +40,22 @@ import Testing
         members: members.reversed())
       let record = roster.encoded(signedBy: admin, index: 0)
       #expect(record == bytes(vector.record))
+      #expect(
+        roster.encoded(signedBy: admin, index: 0, for: .announcement) == bytes(vector.announcement))
       before = Digest(of: record)
       #expect(before.bytes == bytes(vector.digest))
+    }
+  }
+
+  @Test func `an announcement gives the key of the next roster, and is none itself`() async throws {
+    let rosters = try vectors.verifiedRosters()
+    for (known, next) in zip(rosters, vectors.rosters.dropFirst()) {
+      let announced = try known.announced(bytes(next.announcement))
+      #expect(announced.keyCheck.bytes == bytes(vectors.generations[next.generation - 1].check))
+      await expect(.corrupt) {
+        try VerifiedRoster(verifying: bytes(next.announcement), after: known)
+      }
+      await expect(.corrupt) { try known.announced(bytes(next.record)) }
     }
   }
 

@@ -29,7 +29,7 @@ struct Vectors: Decodable {
     let generation: Int
     let time: Int64
     let members: [Member]
-    let record, digest: String
+    let record, digest, announcement: String
   }
   struct Row: Decodable {
     let generation: Int

@@ -73,9 +73,10 @@ def roster(number: int, before: bytes, at: int, members: list[int]) -> dict:
     record = (u32(1) + VAULT + u64(number) + (shared.digest(before) if before else shared.NONE)
               + struct.pack("<qI", TIME + number, generation.number) + generation.store_id + generation.check
               + u32(1) + ADMIN + u32(len(members)) + b"".join(each.pop("record") for each in members) + u32(0))
+    announcement = record + sign(ADMIN_SECRET, b"kist shared announcement" + record)
     record += sign(ADMIN_SECRET, b"kist shared roster" + record)
     return {"number": number, "generation": generation.number, "time": TIME + number, "members": members,
-            "record": record, "digest": shared.digest(record)}
+            "record": record, "digest": shared.digest(record), "announcement": announcement}
 
 
 def row(at: int, credential: dict, nonce: int, before: dict | None = None) -> dict:

@@ -38,6 +38,7 @@ extension EncryptedFile {
       }
     }
     let (store, storage) = try await openStore(options)
+    try? discardNextCopy(of: options.path)
     if let id = storage.id { finishReplacement(of: options.path, id: id) }
     return store.localCopy(storage, note: notePath(ofCopy: options.path))
   }
@@ -56,7 +57,7 @@ extension EncryptedFile {
   ) async throws(StorageError) -> LocalCopy {
     var next = options
     next.path = nextCopyPath(options.path)
-    try UnfinishedStore(path: next.path).discard()
+    try discardNextCopy(of: options.path)
     return try await openCopy(next, of: vault, content)
   }
 
@@ -77,15 +78,13 @@ extension EncryptedFile {
       _ = try writeWhole(note.span, to: next, replacing: true)
       do throws(StorageError) {
         if let content {
+          // Makes space.
+          try discardNextCopy(of: path)
           try createCopy(options, of: vault, content)
         } else {
           try refuseLog(of: path)
-          let next = nextCopyPath(path)
-          guard try !exists(next + "-wal") else {
-            throw StorageError(
-              .unavailable, "the copy with the new key of the vault was not completed")
-          }
-          try UnfinishedStore(path: next).rename(to: path)
+          try checkNextCopy(of: path, id: hexadecimal(vault.storeID))
+          try UnfinishedStore(path: nextCopyPath(path)).rename(to: path)
         }
       } catch {
         if error.outcome != .unknown { unsafe unlink(next) }
@@ -118,6 +117,22 @@ extension EncryptedFile {
   /// Gives the note of a new copy its final name; does nothing if it has it already.
   private static func finishReplacement(of path: String, id: String) {
     unsafe rename(nextNotePath(ofCopy: path, id: id), notePath(ofCopy: path))
+  }
+
+  /// Throws unless the next copy has this id, and all its changes are in its database.
+  private static func checkNextCopy(of path: String, id: String) throws(StorageError) {
+    let next = nextCopyPath(path)
+    guard case .store(id, _) = presence(at: next), try !exists(next + "-wal") else {
+      throw StorageError(
+        .unavailable, "the copy with the new key of the vault is not complete", outcome: .unchanged)
+    }
+  }
+
+  /// Removes a next copy that is not used, and one that was not completed.
+  private static func discardNextCopy(of path: String) throws(StorageError) {
+    for suffix in ["", ".new"] {
+      try UnfinishedStore(path: nextCopyPath(path) + suffix).discard()
+    }
   }
 
   private static func nextCopyPath(_ path: String) -> String { path + ".next" }

@@ -38,8 +38,7 @@ func refuseLog(of path: String) throws(StorageError) {
 
 /// A store that is being made, under a name of its own until it is complete.
 ///
-/// Its name is the store's and `.new` (a new store), `.new-ID` (a rekey), `.backup` (a backup) or
-/// `.next` (a copy with the next key of a shared vault).
+/// Its name is the store's and `.new` (a new store), `.new-ID` (a rekey) or `.backup` (a backup).
 struct UnfinishedStore {
   let path: String
 
@@ -48,8 +47,7 @@ struct UnfinishedStore {
 
   /// Returns the unfinished stores that an interrupted kistd may have left beside a store.
   static func leftovers(of store: String) -> [UnfinishedStore] {
-    let names = [".new", ".backup", ".next"].map { store + $0 }
-    return (names + rekeys(of: store)).map { UnfinishedStore(path: $0) }
+    ([store + ".new", store + ".backup"] + rekeys(of: store)).map { UnfinishedStore(path: $0) }
   }
 
   /// Throws where one of the files cannot be kist's own leftover.

@@ -33,7 +33,7 @@ final class FileStore: Sendable {
     try prepareDirectory(of: options.path)
     owner = try OwnerLock(beside: options.path, orRefuseWith: code)
     // The log of an unfinished store may remain after the store was renamed.
-    for suffix in [".new", ".backup", ".next"] {
+    for suffix in [".new", ".backup"] {
       try UnfinishedStore(path: options.path + suffix).discard()
     }
     if try !exists(options.path) {

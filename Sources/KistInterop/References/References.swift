@@ -17,8 +17,8 @@ struct References {
       return secret
     } catch {
       guard error.code == .notFound else { throw error.at(place) }
-      let nearby = try await storage.nearby(reference.key) { "\(CredentialReference($0))" }
-      throw (nearby ?? error).at(place)
+      let nearby = try? await storage.nearby(reference.key) { "\(CredentialReference($0))" }
+      throw ((nearby ?? nil) ?? error).at(place)
     }
   }
 }

@@ -41,7 +41,21 @@ package struct Roster: Hashable, Sendable {
   /// Returns the member with this id; `nil` if there is none.
   package func member(_ id: RecordID) -> Member? { members.first { $0.keys.id == id } }
 
-  private static let signedText = Array("kist shared roster".utf8)
+  /// What the signature of an admin is for.
+  package enum Purpose: Sendable {
+    /// To decide who the members are.
+    case roster
+    /// To give the members the next key of the vault before it is in use. It decides nothing.
+    case announcement
+
+    fileprivate var text: [UInt8] {
+      switch self {
+      case .roster: Array("kist shared roster".utf8)
+      case .announcement: Array("kist shared announcement".utf8)
+      }
+    }
+  }
+
   /// The size of the index of the admin and of the signature, after the members.
   private static let endSize = 4 + SigningKey.signatureSize
 
@@ -49,7 +63,9 @@ package struct Roster: Hashable, Sendable {
   ///
   /// - Parameter index: the index of the admin's key in the roster before; for the first roster, in
   ///   this one.
-  package func encoded(signedBy admin: SigningKey, index: UInt32) -> [UInt8] {
+  package func encoded(
+    signedBy admin: SigningKey, index: UInt32, for purpose: Purpose = .roster
+  ) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(256 + members.count * Member.size)
     bytes.append(littleEndian: SharedFormat.version)
@@ -64,7 +80,7 @@ package struct Roster: Hashable, Sendable {
     bytes.append(littleEndian: UInt32(members.count))
     for member in members { member.append(to: &bytes) }
     bytes.append(littleEndian: index)
-    return bytes + admin.sign((Self.signedText + bytes).span)
+    return bytes + admin.sign((purpose.text + bytes).span)
   }
 
   /// Decodes a roster, and returns the index of the admin; does not verify the signature.
@@ -108,8 +124,10 @@ package struct Roster: Hashable, Sendable {
     else { throw .malformedRoster }
   }
 
-  fileprivate static func isSigned(_ bytes: [UInt8], by admin: [UInt8]) -> Bool {
-    let message = signedText + bytes.dropLast(SigningKey.signatureSize)
+  fileprivate static func isSigned(
+    _ bytes: [UInt8], by admin: [UInt8], for purpose: Purpose
+  ) -> Bool {
+    let message = purpose.text + bytes.dropLast(SigningKey.signatureSize)
     return isSignature(
       Array(bytes.suffix(SigningKey.signatureSize)), of: message.span, by: admin)
   }
@@ -131,7 +149,9 @@ package struct VerifiedRoster: Hashable, Sendable {
     notBefore number: UInt64 = 1
   ) throws(StorageError) {
     (roster, _) = try Roster.decoded(bytes)
-    guard roster.vault == vault, Roster.isSigned(bytes, by: admin) else { throw .forgedRoster }
+    guard roster.vault == vault, Roster.isSigned(bytes, by: admin, for: .roster) else {
+      throw .forgedRoster
+    }
     guard roster.number >= number else { throw .oldRoster }
     digest = Digest(of: bytes)
   }
@@ -147,11 +167,24 @@ package struct VerifiedRoster: Hashable, Sendable {
   /// Throws `corrupt` unless the number is the next one, the hash of the roster before is right, an
   /// admin of the roster before signed it, and the generation is the same or a new one.
   package init(verifying bytes: [UInt8], after known: VerifiedRoster) throws(StorageError) {
+    try self.init(verifying: bytes, after: known, for: .roster)
+  }
+
+  /// Verifies an announcement of the roster after this one, and returns its content.
+  ///
+  /// Throws as for a roster.
+  package func announced(_ bytes: [UInt8]) throws(StorageError) -> Roster {
+    try VerifiedRoster(verifying: bytes, after: self, for: .announcement).roster
+  }
+
+  private init(
+    verifying bytes: [UInt8], after known: VerifiedRoster, for purpose: Roster.Purpose
+  ) throws(StorageError) {
     let admin: Int
     (roster, admin) = try Roster.decoded(bytes)
     let before = known.roster
     guard roster.vault == before.vault, before.admins.indices.contains(admin),
-      Roster.isSigned(bytes, by: before.admins[admin])
+      Roster.isSigned(bytes, by: before.admins[admin], for: purpose)
     else { throw .forgedRoster }
     guard roster.number > before.number else { throw .oldRoster }
     guard roster.number == before.number + 1 else {

@@ -66,7 +66,8 @@ struct Load: RequiresUserStorage {
     let credential: Credential
     do throws(StorageError) { credential = try await storage.load(request) } catch {
       guard error.code == .notFound else { throw error }
-      throw try await storage.nearby(request.key) { line("kist load", $0) } ?? error
+      let nearby = try? await storage.nearby(request.key) { line("kist load", $0) }
+      throw (nearby ?? nil) ?? error
     }
     if let remaining, let moment = credential.summary.expiresAt,
       moment < remaining.end(from: terminal.now())
