@@ -46,8 +46,8 @@ extension GenerationKeys {
   /// Verifies a head, or a log entry, by the head directly before it.
   ///
   /// Throws `corrupt` unless a writer of the roster that it names made it, and it follows from the
-  /// head before. `verifyRows` verifies the rows. After a `generation` change, the caller must list
-  /// all rows instead, and verify them with `RowList`, because they were all sealed again.
+  /// head before. `verifyRows` verifies the rows. After a `generation` change, all rows were sealed again:
+  /// the caller must do the same and compare the sum, or list all rows and verify them with `RowList`.
   ///
   /// - Parameter known: the head before, of this generation or, for a new one, of the generation
   ///   before.
