@@ -143,6 +143,7 @@ private func runCommand(
     if case .passphrase(let passphrase) = source {
       try await guest.check(passphrase, within: options.deadline)
     }
+    if options.acceptsRollback { try await guest.checkIsOpen() }
     guard try child.start() else { return 128 + (Signals.handOver() ?? 0) }
     return try await child.end()
   }

@@ -75,6 +75,30 @@ import Testing
     }
   }
 
+  @Test func `an older store is not opened by a kistd that runs without --accept-rollback`()
+    async throws
+  {
+    try await withHome { home in
+      let script = """
+        cd; store=.local/share/kist/credentials.db; echo of the store > passphrase
+        printf one | kistd --passphrase-fd 3 -- kist save first a 3<passphrase
+        cp $store older
+        printf two | kistd --passphrase-fd 3 -- kist save second a 3<passphrase
+        cp older $store
+        kistd & pid=$!
+        for try in $(seq 2000); do kist status >/dev/null 2>&1 && break; done
+        kistd --accept-rollback -- kist unlock; echo $?
+        kill $pid; wait $pid
+        kistd --passphrase-fd 3 --accept-rollback -- kist list 3<passphrase; echo $?
+        """
+      let end = try await command("sh", ["-c", script], in: home)
+      let lines = end.output.split(separator: "\n").filter { !$0.hasPrefix("saved") }
+      #expect(lines.count == 3 && lines[0] == "5" && lines[2] == "0", "\(end)")
+      #expect(end.error.contains("was started without --accept-rollback"), "\(end)")
+      #expect(end.error.contains("stop it: `kill "), "\(end)")
+    }
+  }
+
   @Test func `the Python reader opens a backup with its passphrase and with no other`() async throws
   {
     try await withHome { home in

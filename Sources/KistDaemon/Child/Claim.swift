@@ -103,6 +103,8 @@ extension Options {
 final class Guest: Sendable {
   /// The socket of that kistd.
   let socket: String
+  /// Advice on how to stop that kistd, which is read before this one confines itself.
+  let stop: String
   private let users: CInt
 
   /// Finds that kistd; `nil` if there is none, or if it does not listen or is ending.
@@ -115,6 +117,9 @@ final class Guest: Sendable {
       close(users)
       return nil
     }
+    let lock = try? openOwnFile(socket + ".lock", O_RDONLY)
+    stop = lock.map { LockOwner(of: $0).stop } ?? "stop it"
+    if let lock { close(lock) }
     (self.socket, self.users) = (socket, users)
   }
 
@@ -139,6 +144,15 @@ final class Guest: Sendable {
         + requested.rawValue)
   }
 
+  /// Throws where the storage is locked, because that kistd may not open an older store.
+  func checkIsOpen() async throws(StorageError) {
+    guard try await StorageAccess.remote(socketPath: socket).status().isLocked else { return }
+    throw StorageError(
+      .locked,
+      "the kistd that serves this store has it locked, and was started without --accept-rollback",
+      hint: "the command was not started; \(stop), and run the command again")
+  }
+
   /// Throws where the passphrase does not open the storage; unlocks it if it is locked.
   ///
   /// That kistd tries one passphrase at a time, and answers `busy` to the others.
@@ -159,12 +173,9 @@ final class Guest: Sendable {
 /// Throws where a kistd serves a storage, because it would keep that one.
 func checkThatNoKistdRuns(_ options: Options) throws(StorageError) {
   guard let running = try Guest(on: options) else { return }
-  let lock = try? openOwnFile(running.socket + ".lock", O_RDONLY)
-  defer { if let lock { close(lock) } }
   throw StorageError(
     .busy, "kistd is running, and would go on with the storage that it has",
-    hint: "\(lock.map { LockOwner(of: $0).stop } ?? "stop it"), then try again; nothing was changed"
-  )
+    hint: "\(running.stop), then try again; nothing was changed")
 }
 
 /// Whether this kistd serves its storage, or its command uses another kistd.
