@@ -159,7 +159,7 @@ extension Terminal {
     for pair in pairs.prefix(8) {
       let consequence =
         pair.new.service == pair.stored.service
-        ? "a tool that names no account gets the newest one"
+        ? "a tool that names no account then gets the new one"
         : "kist keeps both, because tools look for different names"
       note("\(name(pair.new)) is new beside the stored \(name(pair.stored)): \(consequence)")
     }
