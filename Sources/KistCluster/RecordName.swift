@@ -8,8 +8,8 @@ package enum RecordName: Hashable, Sendable {
   ///
   /// All rosters stay, so that a machine can verify each one by the one before.
   case roster(number: UInt64)
-  /// The roster that an admin announced, with which the generation is to end.
-  case nextRoster(generation: UInt32)
+  /// What an admin announced about the generation after this one.
+  case announcement(generation: UInt32)
   /// The description of the last change of a generation.
   case head(generation: UInt32)
   /// The head that a change wrote, by the sequence of that change.
@@ -23,7 +23,7 @@ package enum RecordName: Hashable, Sendable {
   package var generation: UInt32? {
     switch self {
     case .roster, .seen: nil
-    case .nextRoster(let generation), .head(let generation), .logEntry(let generation, _),
+    case .announcement(let generation), .head(let generation), .logEntry(let generation, _),
       .row(let generation, _):
       generation
     }
@@ -36,7 +36,7 @@ package enum RecordName: Hashable, Sendable {
   package var path: String {
     switch self {
     case .roster(let number): "roster/\(hexadecimal(number))"
-    case .nextRoster(let generation): "\(hexadecimal(generation))/next"
+    case .announcement(let generation): "\(hexadecimal(generation))/next"
     case .head(let generation): "\(hexadecimal(generation))/head"
     case .logEntry(let generation, let sequence):
       "\(hexadecimal(generation))/log/\(hexadecimal(sequence))"
@@ -58,7 +58,7 @@ package enum RecordName: Hashable, Sendable {
       self = .seen(machine: machine)
     case 2 where parts[1] == "next":
       guard let generation = value(of: parts[0], UInt32.self) else { return nil }
-      self = .nextRoster(generation: generation)
+      self = .announcement(generation: generation)
     case 2 where parts[1] == "head":
       guard let generation = value(of: parts[0], UInt32.self) else { return nil }
       self = .head(generation: generation)

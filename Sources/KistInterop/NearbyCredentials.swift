@@ -42,9 +42,9 @@ extension UserStorage {
 
 extension StorageError {
   fileprivate static let emptyStorage = StorageError(
-    .notFound, "there is no such credential: the storage is empty",
+    .notFound, "the storage has no credentials",
     hint:
-      "see with `kist status` which one it is: kistd makes an empty store where there is none")
+      "see with `kist status` which one it is: kistd makes an empty store where it finds none")
 }
 
 /// Returns the other names of the host of a service: `https://HOST`, `HOST` and `https://HOST/`.

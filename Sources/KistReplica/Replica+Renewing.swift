@@ -28,7 +28,7 @@ extension Replica {
     }
   }
 
-  /// Closes the copy for the next generation; it is not used.
+  /// Closes the copy for the next generation, and forgets it.
   func discardNextCopy() async {
     let next = state.withLock { state in
       defer { (state.next, state.changed) = (nil, nil) }
@@ -41,7 +41,7 @@ extension Replica {
   private func makeNextCopy() async throws(StorageError) {
     guard let make = options.makeNextCopy else { return }
     let known = try known()
-    let records = try await cluster.records([.nextRoster(generation: known.keys.generation)])
+    let records = try await cluster.records([.announcement(generation: known.keys.generation)])
     guard records.count == 1, let record = records[0] else { return }
     let roster = try known.roster.announced(record)
     let isNew = state.withLock { !$0.isRenewed && $0.next?.key != roster.keyCheck }
@@ -98,7 +98,9 @@ extension Replica {
       let found = try await renewing.take { () throws(StorageError) -> SharedVault.Renewal? in
         // From now on, another announcement must not replace the copy.
         state.withLock { $0.isRenewed = true }
-        return if let completed = try? await completed() { completed } else { try await resealed() }
+        let completed = try? await completed()
+        await discardNextCopy()
+        return if let completed { completed } else { try await resealed() }
       }
       if let found { return found }
     } catch {
@@ -107,32 +109,24 @@ extension Replica {
     return try await SharedVault.renewal(after: try copy.note(), on: cluster, options)
   }
 
-  /// Applies the last changes to the copy that was made ahead, and closes it.
+  /// Applies the last changes to the copy that was made ahead.
   ///
-  /// Returns `nil` if there is no such copy, or if it is for another generation.
+  /// Returns `nil` if no copy was made, or one for another generation.
   private func completed() async throws(StorageError) -> SharedVault.Renewal? {
-    let next = state.withLock(\.next)
-    guard let next else { return nil }
-    do throws(StorageError) {
-      let renewal = try await turn.take { () throws(StorageError) -> SharedVault.Renewal? in
-        let end = try await endOfGeneration()
-        guard next.key == end.next.known.roster.roster.keyCheck else { return nil }
-        var rows = end.changed
-        for key in state.withLock(\.changed) ?? [] where rows[key] == nil {
-          rows[key] = .some(try copiedRow(key))
-        }
-        for (key, row) in rows {
-          if let row { rows[key] = try end.next.known.keys.reseal(row, of: end.keys).row }
-        }
-        try await next.copy.apply(
-          CopyChange(storing: rows, replacing: { next.tags[$0] }, state: end.next.known.state))
-        return makeRenewal(end.next, nil)
+    guard let next = state.withLock(\.next) else { return nil }
+    return try await turn.take { () throws(StorageError) in
+      let end = try await endOfGeneration()
+      guard next.key == end.next.known.roster.roster.keyCheck else { return nil }
+      var rows = end.changed
+      for key in state.withLock(\.changed) ?? [] where rows[key] == nil {
+        rows[key] = .some(try copiedRow(key))
       }
-      await discardNextCopy()
-      return renewal
-    } catch {
-      await discardNextCopy()
-      throw error
+      for (key, row) in rows {
+        if let row { rows[key] = try end.next.known.keys.reseal(row, of: end.keys).row }
+      }
+      try await next.copy.apply(
+        CopyChange(storing: rows, replacing: { next.tags[$0] }, state: end.next.known.state))
+      return makeRenewal(end.next, nil)
     }
   }
 

@@ -12,11 +12,11 @@ extension VaultAdmin {
   ) async throws(StorageError) -> KnownVault {
     let roster = try roster(of: next, after: known, without: removed)
     next.announced = roster
-    // Another signature than that of the roster: nobody else can begin the generation with it.
+    // Its signature is not that of a roster, so nobody else can begin the generation with it.
     let record = roster.encoded(
       signedBy: key, index: UInt32(try adminIndex(in: known.roster.roster)), for: .announcement)
     await notify(
-      .announcement, [.nextRoster(generation: known.keys.generation): record], after: known)
+      .announcement, [.announcement(generation: known.keys.generation): record], after: known)
     return try await changes(after: known).last
   }
 

@@ -192,7 +192,7 @@ extension VaultAdmin {
 
   /// Deletes the rows and the marker of a generation that has ended, or that never began.
   private func remove(_ generation: UInt32) async throws(StorageError) {
-    try await delete([.head(generation: generation), .nextRoster(generation: generation)])
+    try await delete([.head(generation: generation), .announcement(generation: generation)])
     // Several at once, because the order does not matter.
     let problem = await withTaskGroup(of: StorageError?.self) { group async -> StorageError? in
       for byte in UInt8.min ... .max {

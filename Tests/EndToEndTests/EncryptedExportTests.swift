@@ -51,7 +51,7 @@ private enum Program: CaseIterable {
         #expect(end.output == "7\n2\n2\n", "\(end.error)")
         #expect(end.error.contains("the program that reads the output ended"), "\(end.error)")
         let notes = end.error.split(
-          separator: "kist: no credential was found, so there is no export")
+          separator: "kist: no credential matches, so nothing was exported")
         #expect(notes.count == 3, "\(end.error)")
       }
     }

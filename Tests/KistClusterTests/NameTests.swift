@@ -7,7 +7,7 @@ import Testing
   @Test(
     arguments: [
       (.roster(number: 18), "roster/0000000000000012"), (.head(generation: 1), "00000001/head"),
-      (.nextRoster(generation: 1), "00000001/next"),
+      (.announcement(generation: 1), "00000001/next"),
       (.logEntry(generation: .max, sequence: 0xABC), "ffffffff/log/0000000000000abc"),
       (.logEntry(generation: 0, sequence: .max), "00000000/log/ffffffffffffffff"),
       (.row(generation: 16, key: RecordID(255, 10)), "00000010/row/\(digits)"),

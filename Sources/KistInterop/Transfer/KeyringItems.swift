@@ -4,8 +4,9 @@ internal import KistJSON
 /// Reads the output of `kistd keyring-items`.
 ///
 /// Each line has the attributes of an item, its label, and its value in base64, if it has one. A
-/// locked item has a mark instead, and an item of an unknown program only its label. The credentials are as the Secret Service adapter
-/// would have saved the items, under the names that the helpers of kist use.
+/// locked item has a mark instead, and an item of an unknown program only its label. The credentials
+/// are as the Secret Service adapter would have saved the items, under the names that the helpers of
+/// kist use.
 func keyringCredentials(in text: Secret) throws(StorageError) -> ForeignCredentials {
   var file = ForeignCredentials(countedBy: "item")
   try text.forEachLine { (line, number) throws(StorageError) in

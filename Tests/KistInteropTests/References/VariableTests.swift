@@ -104,7 +104,7 @@ import Testing
     let error = await #expect(throws: StorageError.self) {
       try await settings(of: variables, from: storage)
     }
-    #expect(error?.message == "--env A: there is no such credential: the storage is empty")
+    #expect(error?.message == "--env A: the storage has no credentials")
     #expect(error?.code == .notFound)
   }
 

@@ -133,7 +133,7 @@ struct Export: RequiresUserStorage {
     let keys = try await storage.findAll(query).newestFirst.reversed().map(\.key)
     guard !keys.isEmpty || selection.meansAll else {
       throw StorageError(
-        .notFound, "no credential was found, so there is no export",
+        .notFound, "no credential matches, so nothing was exported",
         hint: "check the spelling; `kist list` shows all credentials")
     }
     for portion in keys.portions {
