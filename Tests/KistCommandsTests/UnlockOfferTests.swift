@@ -32,6 +32,13 @@ import Testing
     #expect(world.questions.isEmpty && world.passphrases.isEmpty)
   }
 
+  @Test(arguments: [.passphrase, .keyFile, .provider] as [StorageStatus.Unlocking])
+  func `stays locked without a question if it is damaged`(way: StorageStatus.Unlocking) async {
+    let world = World(unlocksWith: way, problem: StorageError(.corrupt, "an older copy"))
+    #expect(await world.run(["list"], typing: []) == 5)
+    #expect(world.questions.isEmpty && world.passphrases.isEmpty)
+  }
+
   @Test func `stays locked without a terminal of this session, as in su --command`() async {
     let recorder = Recorder()
     var terminal = recorder.terminal(isTerminal: true)
@@ -181,12 +188,11 @@ private final class World: Sendable {
   /// - Parameter locksAtSave: how many were saved when it is locked once more.
   init(
     unlocksWith way: StorageStatus.Unlocking, reopensAtRestart: Bool = true,
-    staysLocked: Bool = false, locksAtSave: Int? = nil
+    problem: StorageError? = nil, staysLocked: Bool = false, locksAtSave: Int? = nil
   ) {
     status = StorageStatus(
       storage: "memory", isLocked: true, unlocksWith: way, reopensAtRestart: reopensAtRestart,
-      durability: .disk,
-      keyProtection: "nothing")
+      durability: .disk, keyProtection: "nothing", problem: problem)
     self.staysLocked = staysLocked
     self.locksAtSave = locksAtSave
   }

@@ -106,7 +106,8 @@ import Testing
     try store.put(copy)
     let locked = try await store.open(acceptingRollback: false, EncryptedFile.KeySource.none)
     await #expect(throws: StorageError.self) { try await locked.access.unlock(passphrase) }
-    #expect(try await locked.access.status().isLocked)
+    let status = try await locked.access.status()
+    #expect(status.isLocked && status.problem?.code == .corrupt)
     let reason = await #expect(throws: StorageError.self) {
       try await locked.credentials.load(.sample)
     }

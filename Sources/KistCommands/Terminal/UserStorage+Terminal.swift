@@ -94,15 +94,15 @@ extension StorageAccess {
   ///
   /// The user types the passphrase. If the storage has a key file, or its provider has its own
   /// prompt, the user only confirms. The question begins with the reason why the storage is locked.
-  /// It asks nothing if kistd cannot open the storage with its key file.
+  /// It asks nothing if the storage is damaged, or if kistd cannot open it with its key file.
   func offerToUnlock(
     because error: StorageError, at terminal: Terminal
   ) async throws(StorageError) -> Bool {
     var passphrase: Secret?
     let status = try await status()
     let way = status.unlocksWith
-    // The key file is missing, or opens another store.
-    if way == .keyFile, !status.reopensAtRestart { return false }
+    // The user must first repair something; or the key file is missing, or opens another store.
+    if status.problem != nil || (way == .keyFile && !status.reopensAtRestart) { return false }
     // A file that was missing may be there again.
     let message = way == .keyFile ? "the storage is locked" : error.message
     let reason = message.prefix(1).uppercased() + message.dropFirst()

@@ -129,7 +129,8 @@ final class Guest: Sendable {
   func check(_ requested: StorageKind?) async throws(StorageError) {
     let status = try await StorageAccess.remote(socketPath: socket).status()
     let storage = status.storage
-    if storage == StorageKind.encryptedFile.rawValue, let problem = status.problem {
+    let isOpenFile = storage == StorageKind.encryptedFile.rawValue && !status.isLocked
+    if isOpenFile, let problem = status.problem {
       throw StorageError(
         problem.code, "the kistd that serves this store cannot use its file: \(problem.message)",
         hint:

@@ -12,7 +12,7 @@ extension FileStore {
     }
     do throws(StorageError) {
       var status = try status(of: session)
-      status.problem = problem
+      status.problem = problem ?? foundDamage
       return status
     } catch {
       // The store was locked meanwhile.
@@ -20,6 +20,11 @@ extension FileStore {
       guard let problem else { throw error }
       return unreadable(isLocked: false, because: problem)
     }
+  }
+
+  /// The damage that the last unlock found, because of which the store is locked.
+  private var foundDamage: StorageError? {
+    state.withLock { if case .locked(_, let problem) = $0 { problem } else { nil } }
   }
 
   private func status(of session: Session?) throws(StorageError) -> StorageStatus {
@@ -111,8 +116,10 @@ extension FileStore {
           .locked("the storage is locked"), isKnown: false, unlessAfter: connections.unlockCount)
       }
       state.withLock { state in
-        guard passphrase == nil || error.code == .corrupt, case .locked = state else { return }
-        state = .locked(StorageError(.locked, error.message, hint: error.hint))
+        let isDamage = error.code == .corrupt
+        guard passphrase == nil || isDamage, case .locked = state else { return }
+        let reason = StorageError(.locked, error.message, hint: error.hint)
+        state = .locked(reason, problem: isDamage ? error : nil)
       }
       throw error
     }
@@ -133,7 +140,7 @@ extension FileStore {
     guard let file else { return false }
     if case .passphraseFile = options.keySource {
       let reason: StorageError? = state.withLock {
-        if case .locked(let why) = $0 { why } else { nil }
+        if case .locked(let why, _) = $0 { why } else { nil }
       }
       return (try? exists(file)) == true && reason != .wrongPassphrase(inFile: file)
     }

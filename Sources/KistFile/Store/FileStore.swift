@@ -6,7 +6,8 @@ internal import Synchronization
 /// An opened store, locked or unlocked, until it is closed.
 final class FileStore: Sendable {
   enum State {
-    case locked(StorageError)
+    /// Locked for a reason; `problem` is the damage that the last unlock found.
+    case locked(StorageError, problem: StorageError? = nil)
     case unlocked(Session)
     case closed
   }
@@ -56,7 +57,7 @@ final class FileStore: Sendable {
       var opened: String?
       if case (.unlocked, .keyFile(let path)) = (initial, options.keySource) { opened = path }
       try discardRekeys(of: options.path, slots, keyFile: opened)
-      if case .locked(let reason) = initial {
+      if case .locked(let reason, _) = initial {
         _ = connections.lock(reason, isKnown: false, unlessAfter: 0)
       }
     } catch {
@@ -87,7 +88,7 @@ final class FileStore: Sendable {
     try state.withLock { state throws(StorageError) in
       switch state {
       case .unlocked(let session): return session
-      case .locked(let reason): throw reason
+      case .locked(let reason, _): throw reason
       case .closed: throw .closed
       }
     }
