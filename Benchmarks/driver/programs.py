@@ -9,7 +9,7 @@ from typing import NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "Benchmarks" / "Sources"
 LIBRARIES = {"libsecret": "libsecret-1", "git-credential-libsecret": "libsecret-1", "sqlite": "sqlite3",
-             "least_provider": "libsystemd"}
+             "least_provider": "libsystemd", "least_follower": "libsodium"}
 # git contains the source of its keyring helper, but Debian has no compiled program.
 GIT_HELPER = pathlib.Path(
     "/usr/share/doc/git/contrib/credential/libsecret/git-credential-libsecret.c")
