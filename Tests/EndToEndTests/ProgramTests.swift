@@ -51,6 +51,22 @@ import Testing
     }
   }
 
+  // A misspelled directory usually has no store.
+  @Test func `kistd with a short passphrase and no store reports the path without a store`()
+    async throws
+  {
+    try await withHome { home in
+      let end = try await command(
+        "kistd", ["--data", home.path + "/typo", "--passphrase-fd", "0", "--", "true"], in: home,
+        input: "horse")
+      #expect(end.status == .exited(64))
+      let path = home.path + "/typo/credentials.db"
+      let reason = "kistd found no store at \(path), and the new passphrase has fewer than 8 bytes"
+      #expect(end.error.hasPrefix("kistd: \(reason)\n"), "\(end.error)")
+      #expect(!FileManager.default.fileExists(atPath: home.path + "/typo"))
+    }
+  }
+
   // Swift stores short strings differently; optimised code has confused them with long ones before.
   @Test func `names of 1 to 40 bytes come back unchanged`() async throws {
     try await withHome { home in

@@ -112,7 +112,12 @@ extension Options {
   /// Refuses a passphrase that is too short for a first start, before a directory is made.
   func checkFirstPassphrase(_ source: EncryptedFile.KeySource) throws(StorageError) {
     guard storage == .encryptedFile, !isFile(pinFile), !isFile(storePath) else { return }
-    try ofEncryptedFile(source).checkFirstPassphrase()
+    do throws(StorageError) { try ofEncryptedFile(source).checkFirstPassphrase() } catch {
+      // The user may have expected a store there.
+      throw StorageError(
+        error.code, "kistd found no store at \(storePath), and \(error.message)",
+        hint: error.hint, outcome: error.outcome)
+    }
   }
 
   /// The log message about a new store, with what the user must know.
