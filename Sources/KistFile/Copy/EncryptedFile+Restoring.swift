@@ -1,3 +1,4 @@
+internal import Glibc
 package import KistCore
 internal import KistSodium
 internal import KistSystem
@@ -32,6 +33,12 @@ extension EncryptedFile {
         let fault =
           try exists(path) ? "\(path) is not a regular file" : "there is no file \(path)"
         throw StorageError(.badRequest, fault, hint: "name the backup")
+      }
+      // Only root may change the owner of a file, but each user can copy it.
+      guard fileStatus(of: path)?.st_uid == geteuid() else {
+        throw StorageError(
+          .denied, "the backup \(path) belongs to another user",
+          hint: "copy it with `cp`, and name the copy; nothing was written")
       }
       let original = try WholeStore(path, openedBy: .passphrase(backup.passphrase()))
       try original.eachCredential(report: report) { _ in }
