@@ -50,7 +50,13 @@ extension StorageError {
       "the directory of \(path) was replaced while kistd was running; kistd does not use the "
         + "directory that is there now",
       hint:
-        "restart kistd; while the storage is unlocked, `kist export` saves the former credentials")
+        "while the storage is unlocked, `kist export` saves the former credentials; then "
+        + adviceToRestart)
+  }
+
+  /// Advice to restart this process, which is the kistd that serves the store.
+  static var adviceToRestart: String {
+    "restart kistd: `kill \(getpid())`, then start it with the same options"
   }
 
   /// The log is shorter than its content, so changes in it are lost.

@@ -49,10 +49,20 @@ struct KeyFileChange {
   func discard() throws(StorageError) {
     let isClean = removeUnfinished(of: next)
     unsafe unlink(next)
-    let others = siblings(of: path, suffixed: ".before-", by: isID).filter { $0 != old } + [path]
+    let others = keptKeys(of: path).filter { $0 != old } + [path]
     if others.contains(where: { (try? isSameKey($0, old)) == true }) { unsafe unlink(old) }
     guard isClean, try !exists(next) else { throw .system("removing", path: next) }
     try flushDirectory(of: path)
+  }
+
+  /// Returns the path of a key that an earlier change kept, if it opens a store.
+  static func keptKey(
+    of path: String, opening slots: [KeySlot], storeID: [UInt8]
+  ) -> String? {
+    keptKeys(of: path).first { kept in
+      guard let key = try? KeyFile.read(kept) else { return false }
+      return (try? openSlot(with: key, among: slots, storeID: storeID)) != nil
+    }
   }
 
   /// Finishes an interrupted change, where the new key opens the store but is not in place.
@@ -103,6 +113,11 @@ func discardRekeys(
 /// Whether a suffix names the log of a store with an id, or the log's index.
 private func isLogOfRekey(_ word: Substring) -> Bool {
   ["-wal", "-shm"].contains(word.suffix(4)) && isID(word.dropLast(4))
+}
+
+/// Returns the paths of the keys that earlier changes of a key file kept.
+private func keptKeys(of path: String) -> [String] {
+  siblings(of: path, suffixed: ".before-", by: isID)
 }
 
 /// Returns whether a suffix is the id of a store.

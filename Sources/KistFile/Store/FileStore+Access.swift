@@ -1,5 +1,6 @@
 package import KistCore
 internal import KistSodium
+internal import KistSystem
 internal import KistVault
 private import Synchronization
 
@@ -225,6 +226,11 @@ func masterKey(
         hint:
           "put it back, then run `kist unlock`; if its directory was also missing, restart kistd"
           + otherwise)
+    }
+    if let kept = KeyFileChange.keptKey(of: path, opening: slots, storeID: storeID) {
+      throw .locked(
+        "the key file \(path) does not open this store, but a key that `kistd rekey` kept does",
+        hint: "start kistd with the kept key: `--key-file \(shellQuoted(kept))`\(otherwise)")
     }
     throw .locked(
       "the key file \(path) does not open this store",

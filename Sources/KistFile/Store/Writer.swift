@@ -176,5 +176,5 @@ extension StorageError {
   /// The slot was removed, but its bytes were not overwritten.
   fileprivate static let slotsNotErased = StorageError(
     .busy, "the key slot is removed, but still in the file, which another process is reading",
-    hint: "restart kistd to overwrite it; `kist slots` shows the key slots")
+    hint: "to overwrite it, \(adviceToRestart)")
 }

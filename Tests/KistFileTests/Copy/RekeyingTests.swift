@@ -46,6 +46,9 @@ import Testing
     #expect(try await store.isOpened(by: .keyFile(path: kept)) == false)
     #expect(try await old.isOpened(by: .keyFile(path: kept)))
     #expect(try await old.isOpened(by: .keyFile(path: store.keyPath)) == false)
+    let copy = try await old.open(.keyFile(path: store.keyPath))
+    let error = await expect(.locked) { try await copy.credentials.findAll() }
+    #expect(error?.hint?.contains("`--key-file \(kept)`") == true)
   }
 
   @Test func `opens with the passphrase that it had, or with a new one, a copy with the old one`()
