@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import KistCore
 import KistSodium
 import KistTesting
@@ -99,6 +100,26 @@ import Testing
     #expect(try await opening(store, passphrase) == nil)
   }
 
+  @Test func `is found before a start without a change, as a damaged header is`()
+    async throws
+  {
+    let store = try TestStore()
+    let copy = try await store.filledTwice()
+    let options = EncryptedFile.Options(
+      path: store.path, keySource: .keyFile(path: store.keyPath), progress: store.progress())
+    try EncryptedFile.checkOpening(options)
+    let newest = try store.bytes()
+    try store.put(copy)
+    let error = await expect(.corrupt) { try EncryptedFile.checkOpening(options) }
+    #expect(error?.message.hasPrefix("the store is an older copy: ") == true)
+    #expect(try store.bytes() == copy)
+    try store.put(newest)
+    try store.meddle { database in
+      try database.execute(sql: "UPDATE store SET header = zeroblob(length(header))")
+    }
+    await expect(.corrupt) { try EncryptedFile.checkOpening(options) }
+  }
+
   @Test func `is refused by an unlock, too`() async throws {
     let store = try TestStore()
     let passphrase = Secret(utf8: "correct horse")
@@ -108,11 +129,18 @@ import Testing
     await #expect(throws: StorageError.self) { try await locked.access.unlock(passphrase) }
     let status = try await locked.access.status()
     #expect(status.isLocked && status.problem?.code == .corrupt)
-    let reason = await #expect(throws: StorageError.self) {
-      try await locked.credentials.load(.sample)
+    for request in [
+      { _ = try await locked.credentials.load(.sample) },
+      { _ = try await locked.credentials.findAll() },
+      { _ = try await locked.credentials.save(.sample()) },
+    ] {
+      let error = await expect(.locked, from: request)
+      #expect(error?.message.hasPrefix("the store is an older copy: ") == true)
     }
-    #expect(reason?.code == .locked)
-    #expect(reason?.message.hasPrefix("the store is an older copy: ") == true)
+    // What else an unlock says is still only about the passphrase.
+    await expect(.wrongPassphrase) { try await locked.access.unlock(Secret(utf8: "a typo")) }
+    _ = try await locked.access.lock()
+    #expect(try await locked.access.status().problem?.code == .corrupt)
     await locked.close()
   }
 

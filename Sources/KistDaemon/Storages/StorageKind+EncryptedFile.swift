@@ -29,7 +29,7 @@ extension StorageKind {
       var file = context.options.ofEncryptedFile(context.options.keySource.unread)
       file.progress = context.progress
       try EncryptedFile.checkPlaces(file)
-      try EncryptedFile.checkKey(file)
+      try EncryptedFile.checkOpening(file)
     },
     open: openEncryptedFile,
     served: { storage, options in

@@ -28,7 +28,7 @@ extension StorageKind {
       guard fileStatus(of: context.options.copyPath) != nil else { throw .notJoined }
       _ = try EncryptedFile.machineKey(at: context.options.machineKey)
       try EncryptedFile.checkPlaces(context.options.ofCopy)
-      try EncryptedFile.checkKey(context.options.ofCopy)
+      try EncryptedFile.checkOpening(context.options.ofCopy)
     },
     open: openShared,
     served: { storage, _ in storage },

@@ -31,18 +31,28 @@ extension EncryptedFile {
     } catch { return .unreadable(error) }
   }
 
-  /// Throws `locked`, with the reason, where a start with this key file would open the store locked.
+  /// Throws the error of a start with this key file: `locked` where it would open the store locked, and
+  /// `corrupt` where the header fails authentication, or the store is older than its progress note.
   ///
   /// Accepts a missing store. A passphrase is not tried.
-  package static func checkKey(_ options: Options) throws(StorageError) {
+  package static func checkOpening(_ options: Options) throws(StorageError) {
     guard case .keyFile = options.keySource, try exists(options.path) else { return }
     let owner = try OwnerLock(beside: options.path)
     defer { owner.release() }
     let database = try Database(
       inspecting: options.path, hasLog: try exists(options.path + "-wal"))
     let storeID = try database.storeRow().id
-    _ = try masterKey(
+    let master = try masterKey(
       from: options.keySource, try database.slots(storeID: storeID), storeID: storeID)
+    let keys = try StoreKeys(master: master, storeID: storeID)
+    let header = try database.header(keys)
+    _ = try database.slots(of: header, storeID: storeID)
+    guard let progress = options.progress else { return }
+    do throws(StorageError) {
+      _ = try ProgressFile(progress, store: options.path, keys: keys).check(header)
+    } catch  where error.code != .corrupt {
+      // A start only reports a note that cannot be read.
+    }
   }
 
   /// Throws `busy` where a kistd has the store open.

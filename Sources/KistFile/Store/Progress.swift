@@ -143,11 +143,11 @@ struct ProgressFile {
 
   /// In kistd's usual directory, the pin file refuses the replaced store too, hence another one.
   private static let replacedHint =
-    "nothing was changed; put the newer store back; or move this one to another directory, and open "
+    "nothing was changed; put the newer store back, and run `kist unlock`; or move this one to another directory, and open "
     + "it with `kistd --data DIRECTORY`"
 
   private static let hint =
-    "nothing was changed; put the newer store back; or, to use this older store, "
+    "nothing was changed; put the newer store back, and run `kist unlock`; or, to use this older store, "
     + EncryptedFile.ProgressOptions.acceptance
 }
 

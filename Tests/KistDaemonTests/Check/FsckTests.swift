@@ -69,7 +69,9 @@ import Testing
         output.hasPrefix(
           "\(path) is intact, but kistd refuses it, because it is an older copy: 2 credentials\n"
             + "- progress: the store is an older copy: "))
-      #expect(output.contains("\nhint: nothing was changed; put the newer store back; or, "))
+      #expect(
+        output.contains(
+          "\nhint: nothing was changed; put the newer store back, and run `kist unlock`; or, "))
       #expect(!output.contains("damaged"))
       let accepting = "run `kistd --accept-rollback -- kist unlock` once"
       #expect(output.contains(accepting))
