@@ -87,7 +87,11 @@ extension SecretService {
   private func askForPassphrase(_ prompt: Prompt, _ identifier: String, _ paths: [String]) async {
     var wrong = 0
     while prompts[identifier] != nil {
-      if (try? await opensUnattended()) == true { return await complete(identifier, paths) }
+      do throws(StorageError) {
+        if try await opensUnattended() { return await complete(identifier, paths) }
+      } catch  where error.code == .corrupt {
+        return end(identifier, isDismissed: true)
+      } catch {}
       guard wrong < ServiceLimits.passphrases else { return end(identifier, isDismissed: true) }
       let question = Asking.PassphraseQuestion(
         wasWrong: wrong > 0, window: prompt.window, shownAt: prompt.shownAt ?? .now)

@@ -132,12 +132,15 @@ package final class SecretService {
     }
   }
 
-  /// Opens a locked storage if that needs no user.
+  /// Opens a locked storage if that needs no user; throws the problem if a passphrase cannot help.
   func opensUnattended() async throws(StorageError) -> Bool {
     while true {
       let status = try await functions.access.status()
       guard status.isLocked else { return true }
-      guard status.unlocksWith == .keyFile else { return false }
+      guard status.unlocksWith == .keyFile else {
+        if let problem = status.problem { throw problem }
+        return false
+      }
       // kistd refuses a second attempt at the same time.
       guard opening != nil else { return try await openWithKeyFile() }
       await withCheckedContinuation { continuation in

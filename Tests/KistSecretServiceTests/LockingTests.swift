@@ -57,6 +57,24 @@
       }
     }
 
+    @Test func `answers with the problem of a storage that no passphrase opens, and does not ask`()
+      async throws
+    {
+      let lockable = Lockable()
+      let asker = Asker(passphrase: Lockable.passphrase)
+      try await withService(lockable.functions(asking: asker.asking)) { (client, _) async throws in
+        let prompt = try await client.move("Unlock", [login]).prompt
+        lockable.problem.withLock { $0 = StorageError(.corrupt, "the store is an older copy") }
+        try await client.show(prompt)
+        try await poll("the prompt ends") { await client.completed.count == 1 }
+        #expect(await client.completed[0].isDismissed)
+        let failed = "org.freedesktop.DBus.Error.Failed"
+        await expectError(failed) { _ = try await client.search([("service", "example.org")]) }
+        await expectError(failed) { _ = try await client.move("Unlock", [login]) }
+        #expect(asker.questions == [])
+      }
+    }
+
     @Test func `still shows the default collection`() async throws {
       try await withService(Lockable().functions()) { (client, _) async throws in
         #expect(try await client.text("Label", of: defaultAlias, "Collection") == "Login")

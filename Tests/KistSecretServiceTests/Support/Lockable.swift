@@ -8,6 +8,8 @@
   final class Lockable: Sendable {
     static let passphrase = "battery staple"
     let isLocked = Atomic(true)
+    /// Why no passphrase opens it.
+    let problem = Mutex<StorageError?>(nil)
     private let unlocking: StorageStatus.Unlocking
     private let storage = OpenStorage.inMemory()
 
@@ -79,7 +81,8 @@
     private func status() -> StorageStatus {
       StorageStatus(
         storage: "memory", isLocked: isLocked.load(ordering: .relaxed), unlocksWith: unlocking,
-        reopensAtRestart: false, durability: .memory, keyProtection: "none")
+        reopensAtRestart: false, durability: .memory, keyProtection: "none",
+        problem: problem.withLock { $0 })
     }
   }
 #endif
