@@ -8,6 +8,10 @@ import Testing
       (LockOwner(pid: "7", isService: false), "pid 7", "stop it: `kill 7`"),
       (LockOwner(pid: nil, isService: false), "pid unknown", "stop it"),
       (
+        LockOwner(pid: "7", isService: false, command: "rekey"), "`kistd rekey`, pid 7",
+        "try again when it has ended"
+      ),
+      (
         LockOwner(pid: "7", isService: true), "pid 7",
         "stop it: `systemctl --user stop kistd.socket kistd-credentials.socket kistd.service`"
       ),
@@ -15,6 +19,18 @@ import Testing
   func `has one command that stops it`(owner: LockOwner, description: String, stop: String) {
     #expect("\(owner)" == description)
     #expect(owner.stop == stop)
+  }
+
+  @Test(
+    arguments: [
+      ("kistd\0rekey\0--data\0d\0", "rekey"), ("/usr/bin/kistd\0key-file\0add\0", "key-file"),
+      ("kistd\0--data\0d\0", nil), ("kistd\0--\0kist\0list\0", nil), ("kistd\0", nil), ("", nil),
+      ("sleep\0infinity\0", nil),
+    ])
+  func `runs the command that follows its program, if that is kistd`(
+    words: String, command: String?
+  ) {
+    #expect(LockOwner.command(in: words) == command)
   }
 
   @Test(

@@ -54,7 +54,8 @@ extension Options {
   /// Throws `busy` where a kistd serves the keyring.
   func checkKeyringIsFree() throws(StorageError) {
     try ProcessLock.checkIsFree(at: keyringLock, hint: lockHint) { owner in
-      StorageError(.busy, "a kistd serves the keyring, \(owner)", hint: owner.stop)
+      let user = owner.command == nil ? "a kistd serves the keyring," : "the keyring is in use by"
+      return StorageError(.busy, "\(user) \(owner)", hint: owner.stop)
     }
   }
 }
@@ -88,7 +89,11 @@ func programName(of pid: Int) -> String? {
 
 extension StorageError {
   fileprivate static func keyringServed(by owner: LockOwner) -> StorageError {
-    StorageError(
+    guard owner.command == nil else {
+      return StorageError(
+        .unavailable, "the keyring is in use by \(owner)", hint: owner.stop)
+    }
+    return StorageError(
       .unavailable, "another kistd serves the keyring already, \(owner)",
       hint:
         "use that kistd, as `kist` does, or \(owner.stop); to use a separate store: "

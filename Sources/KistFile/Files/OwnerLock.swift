@@ -49,7 +49,7 @@ final class OwnerLock: Sendable {
   }
 
   private static func refusal(_ code: StorageError.Code, _ owner: LockOwner) -> StorageError {
-    guard code != .busy else {
+    guard code != .busy, owner.command == nil else {
       let name = owner.pid == nil ? "another process" : "\(owner)"
       return StorageError(code, "the store is in use by \(name)", hint: owner.stop)
     }
