@@ -57,6 +57,7 @@ extension RequiresUserStorage {
 
   func run() async throws {
     let kistd = try common.kistd(threads: Self.threads)
+    if common.socket == nil { await Host.live.noteOtherStore(kistd.access, .live) }
     try await perform(kistd.credentials, unlockedBy: kistd.access, .live)
   }
 
@@ -71,6 +72,16 @@ extension RequiresUserStorage {
   }
 }
 
+extension Host {
+  /// Warns if kistd serves another store than the one that KISTD_DATA names.
+  func noteOtherStore(_ access: StorageAccess, _ terminal: Terminal) async {
+    guard value("KISTD_DATA") != nil, value("KIST_SOCKET") == nil,
+      let path = try? await access.status().path, let note = otherStore(path)
+    else { return }
+    terminal.note(note.message, hint: note.hint)
+  }
+}
+
 extension RequiresAuditLog {
   func run() async throws { try await perform(common.kistd().audit, .live) }
 }
@@ -82,6 +93,7 @@ extension RequiresKeySlots {
 extension RequiresBackups {
   func run() async throws {
     let kistd = try common.kistd()
+    if common.socket == nil { await Host.live.noteOtherStore(kistd.access, .live) }
     try await perform(kistd.backups, unlockedBy: kistd.access, .live)
   }
 

@@ -38,14 +38,26 @@ import Testing
     var machine = Machine.healthy
     machine.variables = ["KISTD_DATA": "/srv/store"]
     machine.files["/srv/served"] = .init(owner: 7, mode: 0o700, identity: [2, 1])
+    for folder in ["/srv/store", "/srv/link"] {
+      machine.files[folder] = .init(owner: 7, mode: 0o700, identity: [2, 2])
+    }
     for (path, isAnother) in [
       ("/srv/served/credentials.db", true), ("/srv/store/credentials.db", false),
+      ("/srv/link/credentials.db", false),
     ] {
       machine.setStatus { $0.path = path }
       let (output, _) = await examine(machine)
       let note = "kistd uses the store \(path), but KISTD_DATA in this shell names /srv/store"
       #expect(output.contains("note\tstore\t\(note)\t") == isAnother, "\(output)")
       #expect(output.contains("are free for /srv/served\t") == isAnother, "\(output)")
+      for socket in [nil, "/run/kist.sock"] {
+        machine.variables["KIST_SOCKET"] = socket
+        let recorder = Recorder()
+        await machine.host.noteOtherStore(
+          machine.checkup.kistd.access, recorder.terminal())
+        #expect(recorder.error.contains("kist: \(note)\n") == (isAnother && socket == nil))
+      }
+      machine.variables["KIST_SOCKET"] = nil
     }
   }
 

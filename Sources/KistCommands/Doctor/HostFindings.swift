@@ -17,7 +17,8 @@ extension Host {
       directories.append(path)
     }
     let faults = directories.compactMap(fault)
-    return (store.map(otherStore) ?? [])
+    let other = store.flatMap(otherStore).map { Finding.note("store", $0.message, hint: $0.hint) }
+    return [other].compactMap(\.self)
       + (faults.isEmpty ? [privacy(of: directories)] : faults)
       + [data.flatMap(room)].compactMap(\.self) + (keyFile.map(formerKeys) ?? [])
   }
@@ -32,16 +33,16 @@ extension Host {
   }
 
   /// Returns a note if kistd has another store open than the variables of this shell name.
-  private func otherStore(_ path: String) -> [Finding] {
-    guard let named = value("KISTD_DATA"), directory(of: path) != named else { return [] }
-    return [
-      .note(
-        "store", "kistd uses the store \(path), but KISTD_DATA in this shell names \(named)",
-        hint:
-          "kistd keeps the variables with which it started: to use the other store, stop kistd, and "
-          + "run `kist` in this shell; if systemd starts kistd, set KISTD_DATA in "
-          + "~/.config/kist/kistd.env")
-    ]
+  func otherStore(_ path: String) -> (message: String, hint: String)? {
+    guard let named = value("KISTD_DATA"), directory(of: path) != named else { return nil }
+    let isSame = file(directory(of: path)).map { $0.identity == file(named)?.identity } ?? false
+    if isSame { return nil }
+    return (
+      "kistd uses the store \(path), but KISTD_DATA in this shell names \(named)",
+      "kistd keeps the variables with which it started: to use the other store, stop kistd, and "
+        + "run `kist` in this shell; if systemd starts kistd, set KISTD_DATA in "
+        + "~/.config/kist/kistd.env"
+    )
   }
 
   /// Returns a finding for each key that `kistd rekey` kept.
