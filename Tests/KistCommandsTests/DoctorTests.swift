@@ -124,6 +124,7 @@ import Testing
       0
     ),
     (.lockedKeyring, "note\tkeyring\tit is locked\t", 0),
+    (.damagedItem, "problem\tstorage\titem 2 is damaged\tdelete it", 10),
     (.plainSession, "note\tsession\tthe provider of the storage does not encrypt sessions: ", 0),
     (.oldCopy, "note\tvault\tthe copy on this machine may be old: it was confirmed 31s ago", 0),
     (.incompleteCopy, "note\tvault\tthe copy on this machine has fewer changes than ", 0),

@@ -6,7 +6,7 @@ internal import KistWire
 /// - Parameter isServed: Whether a kistd that kist does not ask has the store open.
 func storageFindings(
   _ status: Result<StorageStatus, StorageError>, kistdAnswers: Bool, _ diagnosis: StorageDiagnosis?,
-  isServed: Bool = false, whyLocked: StorageError?
+  isServed: Bool = false, whyLocked: StorageError?, damage: StorageError? = nil
 ) -> [Finding] {
   if kistdAnswers, case .failure(let error) = status { return [Finding(error, about: "storage")] }
   guard case .success(let status) = status else {
@@ -30,6 +30,7 @@ func storageFindings(
     }
   }
   var findings = [state(of: status, whyLocked)]
+  if let damage { findings.append(Finding(damage, about: "storage")) }
   // A key file that does not open the storage is already reported.
   if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
     findings.append(.ok("key", status.keyProtection))

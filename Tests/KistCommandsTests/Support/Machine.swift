@@ -143,7 +143,8 @@ struct Machine: Sendable {
 
 /// What can be wrong with it.
 enum Fault: CaseIterable {
-  case locked, keyless, damaged, replacedFile, swappable, closesAtRestart, refusedAtRestart,
+  case locked, keyless, damaged, damagedItem, replacedFile, swappable, closesAtRestart,
+    refusedAtRestart,
     keyGone, notOpened,
     olderDaemon
   case keyringBeside, lockedKeyringBeside
@@ -166,6 +167,9 @@ enum Fault: CaseIterable {
       }
       machine.whyLocked = .locked("the key file is missing", hint: "put it back")
     case .damaged: machine.setStatus { $0.integrity = .failed }
+    case .damagedItem:
+      machine.setStatus { ($0.storage, $0.integrity) = ("libsecret", nil) }
+      machine.whyLocked = StorageError(.corrupt, "item 2 is damaged", hint: "delete it")
     case .replacedFile:
       machine.setStatus {
         $0.problem = StorageError(

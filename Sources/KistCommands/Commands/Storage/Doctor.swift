@@ -66,7 +66,7 @@ extension Checkup {
     return await [greeting]
       + storageFindings(
         status, kistdAnswers: !isLeftToStart && greeting.state.code == nil, diagnosis,
-        isServed: unusedSocket != nil, whyLocked: whyLocked(status))
+        isServed: unusedSocket != nil, whyLocked: whyLocked(status), damage: damage(status))
       + (isLeftToStart && diagnosis == nil && host.daemonProgram != nil ? [.noDiagnosis] : [])
       + (otherBus == nil ? [] : [.otherBus])
       + host.secretServiceFindings(
@@ -83,6 +83,17 @@ extension Checkup {
   private func whyLocked(_ status: Result<StorageStatus, StorageError>) async -> StorageError? {
     guard case .success(let status) = status, status.isLocked else { return nil }
     do throws(StorageError) { try await kistd.credentials.checkIsOpen() } catch { return error }
+    return nil
+  }
+
+  /// Returns the error about a damaged item of an open keyring; other storages check themselves.
+  private func damage(_ status: Result<StorageStatus, StorageError>) async -> StorageError? {
+    guard case .success(let status) = status, !status.isLocked, status.integrity == nil else {
+      return nil
+    }
+    do throws(StorageError) { _ = try await kistd.credentials.findAll() } catch {
+      return error.code == .corrupt ? error : nil
+    }
     return nil
   }
 
