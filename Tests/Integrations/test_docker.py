@@ -91,7 +91,7 @@ class Docker(RegistryTest):
     def test_setup_apply_refuses_what_it_cannot_replace_safely(self):
         for text in ['{"auths": ', '{"credsStore": "pass"}']:
             self.config.write_text(text)
-            self.run_("kist", "setup", "docker", "--apply", fails=True)
+            self.assertEqual(self.run_("kist", "setup", "docker", "--apply", fails=True).stdout, "")
             self.assertEqual(self.config.read_text(), text)
         real = self.world.home / "real.json"
         self.config.rename(real)

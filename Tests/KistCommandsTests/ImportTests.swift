@@ -81,6 +81,24 @@ import Testing
     #expect(recorder.error.contains("longer than 1048576 bytes"))
   }
 
+  @Test(arguments: [
+    (
+      "SQLite format 3\0",
+      "the file is an SQLite database, as a backup of kist is, and not an export"
+    ),
+    ("age-encryption.org/v1\n", "the file is encrypted with age"),
+  ])
+  func `names the kind of a file that is not an export`(start: String, message: String) async {
+    let recorder = Recorder()
+    let terminal = recorder.terminal(input: Secret(utf8: start + "\u{10}\0\u{1}"))
+    let status = await Kist.status(of: ["import", "kist", "-", "--yes"], on: terminal) { command in
+      try await (command as? any RequiresUserStorage)?
+        .perform(storage, unlockedBy: .inMemory(), terminal)
+    }
+    #expect(status == 64)
+    #expect(recorder.error.hasPrefix("kist: \(message)\nhint: nothing was imported; "))
+  }
+
   @Test func `leaves what came in between as it is, and says so`() async throws {
     var racing = storage
     racing.save = { [storage] request throws(StorageError) in

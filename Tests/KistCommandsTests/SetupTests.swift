@@ -58,6 +58,26 @@ import Testing
     #expect(await setUp("git", on: machine).hasSuffix(expected))
   }
 
+  @Test(arguments: [
+    (["kist"], "system", "credential.helper store", true),
+    (["", "kist"], "system", "credential.helper cache", false),
+    (["kist"], "system", "credential.helper manager", false),
+    (["kist"], "system", "credential.https://git.example.helper store", false),
+    (["kist"], "command", "credential.helper store", false),
+  ])
+  func `reports a helper in the system configuration of git`(
+    helpers: [String], scope: String, setting: String, isAsked: Bool
+  ) async {
+    var machine = Machine.healthy
+    machine.install("/usr/bin/git-credential-kist")
+    machine.gitLines = ["\(scope)\tfile:/etc/gitconfig\t\(setting)"]
+    machine.gitLines += helpers.map { "global\tfile:/home/u/.gitconfig\tcredential.helper \($0)" }
+    let said = await setUp("git", on: machine)
+    let note = "git also asks a helper of /etc/gitconfig, which keeps passwords outside kist\n"
+    #expect(said.contains(note) == isAsked, "\(said)")
+    #expect(said.contains("git already asks kist"))
+  }
+
   /// Lines of git's configuration, and the commands that take `store` and `cache` out.
   struct Plain: Sendable {
     static let unset = "--unset-all credential.helper '^(store|cache)( |$)'"

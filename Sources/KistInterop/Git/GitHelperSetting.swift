@@ -1,6 +1,7 @@
 /// A credential helper in git's configuration: gitcredentials(7).
 struct GitHelperSetting {
-  /// Where git found it: the user's files are `global`, those of a repository `local`.
+  /// Where git found it: the user's files are `global`, those of a repository `local`, and the
+  /// system configuration `system`.
   var scope: String
   var file: String
   /// `credential.helper`, or one for some URLs, such as `credential.https://github.com.helper`.
@@ -8,10 +9,10 @@ struct GitHelperSetting {
   var helper: String
 
   /// Reads a line of `git config --show-scope --show-origin --get-regexp`; `nil` unless it is a
-  /// setting in a file that the user may change.
+  /// setting in a file.
   init?(_ line: String) {
     let parts = line.split(separator: "\t", maxSplits: 2).map(String.init)
-    guard parts.count == 3, ["global", "local", "worktree"].contains(parts[0]),
+    guard parts.count == 3, ["system", "global", "local", "worktree"].contains(parts[0]),
       parts[1].hasPrefix("file:"), let end = parts[2].firstRange(of: ".helper ")
     else { return nil }
     scope = parts[0]
@@ -48,11 +49,21 @@ extension ToolSetup.Asked {
     lines.compactMap(GitHelperSetting.init).filter(\.isGeneral).map(\.helper)
   }
 
+  /// Returns the system configuration because of which git also asks `store` or `cache`; `nil` for none.
+  ///
+  /// Only an administrator may change it. An empty helper in a file of the user makes git ignore it.
+  package func systemFileWithPlainHelper(in lines: [String]) -> String? {
+    let general = lines.compactMap(GitHelperSetting.init)
+      .filter { $0.key == "credential.helper" && ["system", "global"].contains($0.scope) }
+    let asked = general[(general.lastIndex(where: \.helper.isEmpty) ?? 0)...]
+    return asked.first { $0.scope == "system" && $0.isPlain }?.file
+  }
+
   /// Returns the change that takes `store` and `cache` out of all files, so that kist is asked.
   ///
   /// Returns `nil` if there are none, or if git asks a third helper and not kist.
   package func takingOut(of lines: [String], thenRunning setup: [String]) -> TakingOut? {
-    let all = lines.compactMap(GitHelperSetting.init)
+    let all = lines.compactMap(GitHelperSetting.init).filter { $0.scope != "system" }
     let plain = all.filter(\.isPlain)
     let kept = all.filter { $0.isGeneral && !$0.isPlain }.map(\.helper)
     guard !plain.isEmpty, kept.isEmpty || kept.contains(kist) else { return nil }

@@ -92,8 +92,11 @@ struct Audit: RequiresAuditLog {
     }
     if records.isEmpty, !common.json, service != nil || account != nil {
       return note(
-        "no request was found; kistd cannot search names from before a rekey or a restore",
-        hint: "`kist audit` without --service and --account also shows those requests")
+        "no request with exactly this name was found",
+        hint:
+          "names must match exactly: `github.com` does not find `https://github.com`; names from before "
+          + "a rekey or a restore cannot be searched; `kist audit` alone shows all requests"
+      )
     }
     if terminal.outputIsTerminal && !common.json {
       try terminal.writeLines(table(of: records, width: terminal.outputWidth))

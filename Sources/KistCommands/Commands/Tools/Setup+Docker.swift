@@ -21,9 +21,15 @@ extension Setup {
       var file = try NewFile(for: path, replacing: text != nil)
       try file.append(changed)
       try file.finish()
-      try terminal.reportSuccess("docker asks kist now: \(path)")
+      try terminal.reportSuccess("added kist to docker's configuration: \(path)")
     }
     noteLogins(of: configuration, in: path, terminal)
+  }
+
+  /// Throws if kist must not change docker's configuration, before it shows the change.
+  func checkDocker(in host: Host) throws(StorageError) {
+    guard let path = dockerPlace(in: host) else { return }
+    _ = try DockerConfiguration(of: try dockerConfiguration(at: path))
   }
 
   private func noteLogins(

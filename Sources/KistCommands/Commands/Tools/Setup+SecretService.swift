@@ -18,7 +18,7 @@ extension Setup {
     }
     if let obstacle { terminal.report(obstacle, asJSON: false) }
     guard apply else { return }
-    if ActivationFiles.names.allSatisfy({ files.state(of: $0, in: host) == .current }) {
+    if isDone(files, in: host) {
       terminal.note("the session bus starts kist-secret-service already")
     } else {
       for name in ActivationFiles.names {
@@ -36,18 +36,23 @@ extension Setup {
           "now"
         }
       try terminal.reportSuccess(
-        "programs that use a keyring get the credentials of kist \(start)")
+        "programs that use a keyring get the credentials of kist \(start)"
+          + (files.hasUnit ? "" : ", while kistd runs"))
     }
     if !files.hasUnit {
       terminal.note(
         "without systemd, kist-secret-service does not start kistd",
-        hint: "run `kistd --detach` after each start of the machine")
+        hint: "run `kistd --detach`, now and after each start of the machine")
     }
     if case .other(let running) = provider?.owner {
       terminal.note(
         "\(running.name) provides the keyring until it ends, and kist from then on",
         hint: running.hintToEnd)
     }
+  }
+
+  private func isDone(_ files: ActivationFiles, in host: Host) -> Bool {
+    ActivationFiles.names.allSatisfy { files.state(of: $0, in: host) == .current }
   }
 
   /// Returns the reason why kist does not write the files; `nil` if there is none.
@@ -57,7 +62,10 @@ extension Setup {
     do throws(StorageError) {
       try check(files, in: host)
       try checkThatKistdNeedsNone(of: provider, in: host)
-      if !hideKeyring { try checkThatNothingIsHidden(by: provider, in: host) }
+      // What is set up already hides nothing more.
+      if !hideKeyring, !isDone(files, in: host) {
+        try checkThatNothingIsHidden(by: provider, in: host)
+      }
       return nil
     } catch {
       return error

@@ -48,6 +48,7 @@ struct Setup: AsyncParsableCommand {
           "`integrations.md` in kist's documentation shows how to undo the setup of "
           + tool.rawValue)
     }
+    if apply, tool == .docker { try checkDocker(in: host) }
     let setup = tool.setup(
       linkingTo: host.linkTarget, dockerFile: host.dockerFile, docker: host.dockerState,
       podman: host.podmanState)
@@ -87,6 +88,12 @@ struct Setup: AsyncParsableCommand {
     if let asked = setup.asked {
       let lines = host.lines(asked.command)
       let helpers = asked.helpers(in: lines)
+      if let file = asked.systemFileWithPlainHelper(in: lines) {
+        terminal.note(
+          "git also asks a helper of \(file), which keeps passwords outside kist",
+          hint: "to ask only kist: `git config --global --replace-all credential.helper '' && "
+            + "git config --global --add credential.helper kist`")
+      }
       if let change = asked.takingOut(of: lines, thenRunning: words) {
         return try takeOut(change, terminal, running: run)
       }

@@ -21,6 +21,11 @@ func exportedCredentials(in text: Secret) throws(StorageError) -> ForeignCredent
         "nothing was imported; pipe in the text: "
         + "`\(program.joined(separator: " ")) FILE | kist import kist - --yes`")
   }
+  if text.withBytes({ $0.hasPrefix("SQLite format 3\0") }) {
+    throw .refused(
+      "the file is an SQLite database, as a backup of kist is, and not an export",
+      hint: "nothing was imported; `kistd restore FILE` makes a store of a backup")
+  }
   var file = ForeignCredentials(isComplete: true)
   var (uncounted, hasEnd) = (0, false)
   try text.forEachLine { (line, number) throws(StorageError) in
