@@ -111,14 +111,19 @@ class Installing:
         # An update does not restart kistd, which may have been unlocked with a passphrase.
         process = shell("systemctl --user show --property MainPID --value kistd.service", "alice")
         shell("kistd --detach --data ~/own --socket ~/own/socket --storage encrypted-file", "bob")
+        shell("install -D /usr/bin/kistd ~/bin/kistd", "bob")
+        shell("~/bin/kistd --detach --data ~/other --socket ~/other/socket --storage encrypted-file", "bob")
         shell(f"dpkg --install {file}")
         self.assertEqual(shell("systemctl --user show --property MainPID --value kistd.service", "alice"), process)
 
+        # The removal ends each kistd of the package, and none of another installation.
         shell("dpkg --remove kist")
         for user in ["alice", "bob"]:
             for unit in ["kistd.socket", "kistd-credentials.socket", "kistd.service"]:
                 self.assertFalse(self.active(unit, user))
-        self.assertEqual(shell("pgrep --exact kistd", status=1), "")
+        shell("until [ \"$(pgrep --count --exact kistd)\" -le 1 ]; do sleep 0.1; done")
+        self.assertEqual(shell("readlink /proc/$(pgrep --exact kistd)/exe"), "/home/bob/bin/kistd")
+        shell("pkill --exact kistd")
         shell("dpkg --purge kist")
         self.assertEqual(self.machine.files() - before, set())
         left = set(shell("find . ! -type d", "alice").splitlines()) - set(home.splitlines())
