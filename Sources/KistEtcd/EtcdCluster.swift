@@ -95,7 +95,33 @@
           KV.Txn.descriptor, Etcdserverpb_TxnRequest(commit, keys))
         guard reply.succeeded else { return .headDiffers }
         return .committed(ClusterPosition(revision: reply.header.revision))
-      } catch { throw error.ofCommit }
+      } catch {
+        guard error.error.code == .full else { throw error.ofCommit }
+        return try await reply(to: commit, despite: error)
+      }
+    }
+
+    /// Finds out whether etcd made a commit for which it has no space.
+    ///
+    /// If etcd notices only while it makes a commit that its quota is used up, it makes the commit, and
+    /// answers with this error (`quotaApplierV3` in etcd's apply.go). A record with the same bytes proves
+    /// it, because each record has a new nonce. No later commit replaces an entry of the log or a roster.
+    private func reply(
+      to commit: Commit, despite failure: CallFailure
+    ) async throws(StorageError) -> CommitReply {
+      guard let (name, bytes) = commit.puts.first(where: \.key.stays) ?? commit.puts.first else {
+        throw failure.ofCommit
+      }
+      var request = Etcdserverpb_RangeRequest()
+      request.key = keys.key(of: name)
+      let reply: Etcdserverpb_RangeResponse
+      do throws(StorageError) { reply = try await range(request) } catch {
+        throw failure.error.withOutcome(.unknown)
+      }
+      guard let pair = reply.kvs.first, pair.value.elementsEqual(bytes) else {
+        throw failure.ofCommit
+      }
+      return .committed(ClusterPosition(revision: pair.modRevision))
     }
 
     private func range(
@@ -103,6 +129,16 @@
     ) async throws(StorageError) -> Etcdserverpb_RangeResponse {
       do throws(CallFailure) { return try await nodes.read(KV.Range.descriptor, request) } catch {
         throw error.error
+      }
+    }
+  }
+
+  extension RecordName {
+    /// Whether no later commit replaces the record.
+    fileprivate var stays: Bool {
+      switch self {
+      case .logEntry, .roster: true
+      case .announcement, .head, .row, .seen: false
       }
     }
   }
