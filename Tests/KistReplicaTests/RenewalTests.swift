@@ -83,6 +83,8 @@ import Testing
     case ordinary
     /// The roster changes, so that the generation begins with other members than were announced.
     case ofRoster
+    /// The admin cannot begin the generation, and announces another key.
+    case secondAnnouncement
     /// The copy that was made ahead loses a row.
     case damaging
   }
@@ -109,20 +111,25 @@ import Testing
     }
     let following = Task { await open.follow() }
     let admin = VaultAdmin(TestVault.admin, on: vault.engine.cluster, TestVault.options(1))
-    let isFirst = Atomic(true)
+    let attempts = Atomic(0)
+    let awaited = changes == .secondAnnouncement ? 2 : 1
     let noteBefore = try note(1)
     let cluster = vault.committing { commit throws(StorageError) in
-      if commit.puts.keys.contains(.roster(number: 2)),
-        isFirst.exchange(false, ordering: .relaxed)
-      {
+      let isRoster = commit.puts.keys.contains(.roster(number: 2))
+      let attempt = isRoster ? attempts.add(1, ordering: .relaxed).newValue : .max
+      if attempt <= awaited {
         for _ in 0..<12_000 where made.withLock({ $0 == nil }) {
           try? await Task.sleep(for: .milliseconds(10))
         }
         guard let (copy, keys) = made.withLock(\.self) else {
           throw StorageError(.internal, "no copy is made ahead", outcome: .unchanged)
         }
+        if attempt < awaited {
+          made.withLock { $0 = nil }
+          throw StorageError(.unavailable, "the cluster is away", outcome: .unchanged)
+        }
         switch changes {
-        case .ordinary: break
+        case .ordinary, .secondAnnouncement: break
         case .ofRoster:
           _ = try await admin.add(
             .init(TestVault.machine(20).keys, .reader, name: "new"), note: noteBefore)
@@ -144,6 +151,11 @@ import Testing
       return try await vault.engine.cluster.commit(commit)
     }
     let machine = VaultAdmin(TestVault.admin, on: cluster, TestVault.options(1))
+    if changes == .secondAnnouncement {
+      await expect(.unavailable) {
+        try await machine.beginGeneration(without: nil, note: noteBefore)
+      }
+    }
     _ = try await machine.beginGeneration(without: nil, note: noteBefore)
     await expect(.busy) { try await open.refresh() }
     let given = renew.withLock(\.self)
