@@ -33,7 +33,9 @@ func nothingListening(at path: String) -> StorageError {
       ? "start one with `\(command)`"
         + (command.hasPrefix("systemctl")
           ? "; if that fails, `\(readJournal)` shows why; after you have mended it: "
-            + "`systemctl --user reset-failed 'kistd*'`" : "")
+            + "`systemctl --user reset-failed 'kistd*'`"
+          : environmentVariable("KIST_AUTOSTART") == "0"
+            ? "; or run this command with `kistd --data DIRECTORY -- COMMAND`" : "")
       : remedy(forMissingRuntimeDirectoryOf: path, environment: environmentVariable)
         ?? "kistd cannot listen there: name a socket in a directory of your own with mode 700, "
         + "with --socket or KIST_SOCKET")

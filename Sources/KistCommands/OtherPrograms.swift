@@ -101,7 +101,7 @@ struct ChildEnvironment {
     for setting in settings {
       guard setting.value.withBytes({ bytes in bytes.indices.allSatisfy { bytes[$0] != 0 } }) else {
         throw .refused(
-          "a secret contains a NUL byte, which a variable cannot have",
+          "the secret for \(setting.name) contains a NUL byte, which a variable cannot have",
           hint: "pass it to the command as a file, with --file")
       }
       var entry = WipedBytes(capacity: setting.name.utf8.count + setting.value.count + 2)

@@ -44,7 +44,7 @@ extension StorageError {
   fileprivate static let emptyStorage = StorageError(
     .notFound, "the storage has no credentials",
     hint:
-      "see with `kist status` which one it is: kistd makes an empty store where it finds none")
+      "`kist status` shows which storage it is; a new store or keyring is empty")
 }
 
 /// Returns the other names of the host of a service: `https://HOST`, `HOST` and `https://HOST/`.

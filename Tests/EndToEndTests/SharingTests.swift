@@ -21,7 +21,7 @@ import Testing
   @Test(arguments: [
     (
       "kistd -- kist load s",
-      "`kist status` which one it is: kistd makes an empty store where it finds none; `kist status` "
+      "`kist status` shows which storage it is; a new store or keyring is empty; `kist status` "
         + "needs the same KIST_SOCKET, which "
     ),
     ("kistd -- sh -c 'kist load s --socket $KIST_SOCKET'", "`kist status --socket /"),

@@ -73,7 +73,7 @@ extension Options {
 
 private func checkLog(_ path: String) throws(StorageError) {
   if fileStatus(ofLink: path) == nil {
-    try checkWritable(directory(of: path), orElse: "name another directory in XDG_STATE_HOME")
+    try checkWritable(directory(of: path), orElse: "name another directory: \(otherPlaces)")
   } else {
     close(try openLog(path))
   }
@@ -83,4 +83,7 @@ private func openLog(_ path: String, _ flags: CInt = 0) throws(StorageError) -> 
   try openOwnFile(path, O_WRONLY | O_APPEND | flags, hint: otherLogHint)
 }
 
-private let otherLogHint = "check the directory, or name another one in XDG_STATE_HOME"
+private let otherLogHint = "check the directory, or name another one: \(otherPlaces)"
+
+/// The log is beside the store that the user names, or else in the state directory.
+private let otherPlaces = "with --data or KISTD_DATA, or without these in XDG_STATE_HOME"

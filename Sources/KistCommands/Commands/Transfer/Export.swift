@@ -14,11 +14,11 @@ struct Export: RequiresUserStorage {
       line is one credential as JSON, and the last line their number; `kist import kist` reads \
       it back.
 
-        kist export backup.age \\
+        kist export export.age \\
           --encrypt age1…
         kist export backup.gpg \\
           --encrypt gpg:alice@example.com
-        kist export backup.jsonl
+        kist export export.jsonl
       """)
 
   static let threads = 32
