@@ -160,11 +160,14 @@ private func containerSetup(
     setup.lines.append(line(#""credsStore": "kist","#, "\(file), after its first {"))
   case .done: setup.done.append("docker")
   }
-  if podman == .done {
-    setup.done.append("podman")
-  } else {
+  switch podman {
+  case .missing:
     setup.lines.append(
       line(podmanLine, "~/\(podmanFile), a new file that you add, for podman and skopeo"))
+  case .existing:
+    setup.lines.append(
+      line(podmanLine, "~/\(podmanFile), above its first [table], for podman and skopeo"))
+  case .done: setup.done.append("podman")
   }
   return setup
 }

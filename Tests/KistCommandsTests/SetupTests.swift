@@ -231,6 +231,10 @@ import Testing
     let said = await setUp("docker", on: machine)
     #expect(said.hasSuffix(expected), "\(said)")
     #expect(!said.contains("credsStore") && !said.contains("credential-helpers"))
+    machine.homeFiles[podman] = .text(Secret(utf8: "# podman\n"), isCut: false)
+    let other = await setUp("docker", on: machine)
+    #expect(
+      other.contains("in ~/.config/containers/registries.conf.d/kist.conf, above its first ["))
     machine.homeFiles[podman] = nil
     let half = await setUp("docker", on: machine)
     #expect(half.hasPrefix("credential-helpers = "), "\(half)")
