@@ -1,4 +1,4 @@
-/// A length of time, as the options and variables of both programs take it, such as `30s` or `7d`.
+/// A length of time, as the options and variables of the programs take it, such as `30s` or `7d`.
 ///
 /// A type of its own, because a `package` extension of `Duration` breaks clean builds: the interface
 /// of this module would then need C's `timespec`.
