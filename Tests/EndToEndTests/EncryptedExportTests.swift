@@ -57,6 +57,27 @@ private enum Program: CaseIterable {
     }
   }
 
+  @Test(arguments: ["exit 0", "head -c 9; exit 0"])
+  func `fails if its program did not read or write it, and leaves the former file`(
+    program: String
+  ) async throws {
+    try await withHome { home in
+      try await withDaemon(in: home) { daemon in
+        let large = Secret(copying: [UInt8](repeating: 65, count: 300_000))
+        try await daemon.connect().save(NewCredential(key: credential.key, secret: large))
+        let script = """
+          cd; mkdir bin; printf '#!/bin/sh\n\(program)\n' > bin/age; chmod 755 bin/age
+          echo former > file
+          PATH=$HOME/bin:$PATH kist export --encrypt age1x --replace file >/dev/null; echo $?
+          cat file
+          """
+        let end = try await command("bash", ["-c", script], in: home)
+        #expect(end.output == "7\nformer\n", "\(end.error)")
+        #expect(end.error.contains("age did not encrypt the export, although"), "\(end.error)")
+      }
+    }
+  }
+
   @Test(arguments: Program.allCases)
   fileprivate func `is imported unchanged, and its secrets were only in a pipe`(
     program: Program

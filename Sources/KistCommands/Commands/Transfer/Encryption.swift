@@ -64,8 +64,11 @@ struct EncryptingProgram: ~Copyable {
   private let name: String
   private let pid: pid_t
   private var input: CInt
+  private let output: CInt
   private let messages: CInt
   private var isFinished = false
+  /// Whether it ended before it had read everything.
+  private var endedEarly = false
 
   /// Starts the program, which writes to a descriptor.
   init(_ encryption: Encryption, output: CInt) throws(StorageError) {
@@ -92,6 +95,7 @@ struct EncryptingProgram: ~Copyable {
       throw error.complaint
     }
     self.name = name
+    self.output = output
     self.input = input.writing
     self.messages = messages.reading
     // A write to a program that has ended then fails with EPIPE, and does not end kist. The program
@@ -102,6 +106,7 @@ struct EncryptingProgram: ~Copyable {
   /// Writes bytes to the program; discards them if it has ended, which `finish` reports.
   mutating func append(_ bytes: Secret) throws(StorageError) {
     let failure = bytes.withBytes { writeAll($0, to: input) }
+    endedEarly = endedEarly || failure == EPIPE
     guard failure == 0 || failure == EPIPE else {
       throw .refused("cannot write the export to \(name): \(systemText(of: failure))")
     }
@@ -124,6 +129,14 @@ struct EncryptingProgram: ~Copyable {
       throw .refused(
         "\(name) did not encrypt the export: its status was \(status)", as: .unavailable,
         hint: "the export was not written; \(reason)")
+    }
+    let written = fileStatus(of: output)
+    guard !endedEarly, !(written?.isKind(S_IFREG) ?? false) || written?.st_size != 0 else {
+      throw .refused(
+        "\(name) did not encrypt the export, although its status was 0", as: .unavailable,
+        hint:
+          "the export was not written; check that \(name) is the real program: `command -v \(name)`"
+      )
     }
   }
 
