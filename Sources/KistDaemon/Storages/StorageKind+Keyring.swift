@@ -1,3 +1,4 @@
+internal import Glibc
 internal import KistCore
 internal import KistSystem
 
@@ -126,16 +127,40 @@ extension StorageError {
 }
 
 /// Returns the address of a running session bus (D-Bus specification); kistd starts no bus.
+///
+/// Leaves out an address that would start a bus, and the socket of another user: `su` and `sudo` may
+/// keep the address of the bus of another session.
 func sessionBusAddress(
-  environment: (String) -> String?, isSocket: (String) -> Bool
+  environment: (String) -> String?, isSocket: (String) -> Bool,
+  isForeign: (String) -> Bool = { fileStatus(of: $0).map { $0.st_uid != geteuid() } ?? false }
 ) -> String? {
-  // Leaves out an address that would start a bus.
   let addresses = (environment("DBUS_SESSION_BUS_ADDRESS") ?? "").split(separator: ";")
-    .filter { !$0.hasPrefix("autolaunch:") }
+    .filter { !$0.hasPrefix("autolaunch:") && !(socketPath(in: $0).map(isForeign) ?? false) }
   if !addresses.isEmpty { return addresses.joined(separator: ";") }
   guard let directory = environment("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return nil }
   let path = directory + "/bus"
   return isSocket(path) ? "unix:path=" + escaped(path) : nil
+}
+
+/// Returns the path in an address of the form `unix:path=PATH`, without escapes; `nil` for any other.
+private func socketPath(in address: Substring) -> String? {
+  guard address.hasPrefix("unix:") else { return nil }
+  let path = address.dropFirst("unix:".count).split(separator: ",")
+    .first { $0.hasPrefix("path=") }?.dropFirst("path=".count)
+  return path.map(unescaped)
+}
+
+private func unescaped(_ value: Substring) -> String {
+  var (bytes, rest) = ([UInt8](), value.utf8)
+  while let byte = rest.popFirst() {
+    if byte == UInt8(ascii: "%"), let code = UInt8(Substring(rest.prefix(2)), radix: 16) {
+      rest = rest.dropFirst(2)
+      bytes.append(code)
+    } else {
+      bytes.append(byte)
+    }
+  }
+  return String(decoding: bytes, as: UTF8.self)
 }
 
 /// The bytes of a value in an address that need no escape ("Server Addresses").
