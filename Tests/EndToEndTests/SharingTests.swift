@@ -32,7 +32,7 @@ import Testing
     try await withHome { home in
       let end = try await command("sh", ["-c", line], in: home)
       #expect(end.status == .exited(2))
-      #expect(end.error.contains("\nhint: see with \(hint)"), "\(end.error)")
+      #expect(end.error.contains("\nhint: \(hint)"), "\(end.error)")
     }
   }
 
