@@ -111,7 +111,8 @@ class Installing:
         # An update does not restart kistd, which may have been unlocked with a passphrase.
         process = shell("systemctl --user show --property MainPID --value kistd.service", "alice")
         shell("kistd --detach --data ~/own --socket ~/own/socket --storage encrypted-file", "bob")
-        shell("install -D /usr/bin/kistd ~/bin/kistd", "bob")
+        # Users may not read the program of the package.
+        shell("install -D /usr/bin/kistd /home/bob/bin/kistd")
         shell("~/bin/kistd --detach --data ~/other --socket ~/other/socket --storage encrypted-file", "bob")
         shell(f"dpkg --install {file}")
         self.assertEqual(shell("systemctl --user show --property MainPID --value kistd.service", "alice"), process)

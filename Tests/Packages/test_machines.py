@@ -97,7 +97,8 @@ class Recipes(unittest.TestCase):
         key, save, push = blocks(PAGE, "Push over SSH", "sh")
         for name in servers:
             self.admin.shell(key.replace("web1", name))
-        self.admin.shell(save, SECRET)
+        self.admin.shell("kist save db.example app", SECRET)
+        self.admin.shell(save)
         self.admin.shell("kist save other", "not for servers")
         for server in servers.values():
             server.start_kistd()
@@ -113,7 +114,7 @@ class Recipes(unittest.TestCase):
         # Another run changes nothing, and a change arrives.
         self.admin.shell(push)
         self.assertEqual(revisions, {name: server.shell("kist list --json") for name, server in servers.items()})
-        self.admin.shell(save, "new")
+        self.admin.shell("kist save db.example app", "new")
         self.admin.shell(push)
         self.assertEqual(servers["web2"].shell("kist load db.example app"), "new")
         # A failure on a server, or of the export, ends the script with an error.
