@@ -39,7 +39,17 @@ package struct Roster: Hashable, Sendable {
   }
 
   /// Returns the member with this id; `nil` if there is none.
-  package func member(_ id: RecordID) -> Member? { members.first { $0.keys.id == id } }
+  package func member(_ id: RecordID) -> Member? {
+    var places = members.indices
+    while !places.isEmpty {
+      let middle = places.lowerBound + places.count / 2
+      // The member is not copied, because it has many parts.
+      let found = members[middle].keys.id
+      if found == id { return members[middle] }
+      places = found < id ? middle + 1..<places.upperBound : places.lowerBound..<middle
+    }
+    return nil
+  }
 
   /// What the signature of an admin is for.
   package enum Purpose: Sendable {
