@@ -34,7 +34,7 @@ extension JSONValue {
   }
 
   func bytes() throws(JSONError) -> [UInt8] {
-    try base64().withBytes { bytes in bytes.indices.map { bytes[$0] } }
+    try base64().withBytes { [UInt8](copying: $0) }
   }
 
   /// Returns the bytes of a record; `nil` for `null`.

@@ -38,7 +38,7 @@ package struct KeyExchange {
     prime = Number(group.prime)
     exponent = Number(randomOf: Self.privateSize)
     publicKey = Number(power: exponent, of: Number([2]), modulo: prime)
-      .bytes(size).withBytes { bytes in bytes.indices.map { bytes[$0] } }
+      .bytes(size).withBytes { [UInt8](copying: $0) }
   }
 
   /// Returns the cipher that this side shares with the owner of a public key.

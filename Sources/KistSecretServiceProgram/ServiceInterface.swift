@@ -140,7 +140,7 @@ extension BusMessage {
       return .plain
     case Algorithm.dhName:
       let key = try readVariant(of: "ay") { () throws(BusError) in try readBytes() }
-      return .dh(key.withBytes { bytes in bytes.indices.map { bytes[$0] } })
+      return .dh(key.withBytes { [UInt8](copying: $0) })
     default:
       throw ServiceError.notSupported("the algorithms are plain and \(Algorithm.dhName)")
     }
@@ -182,7 +182,7 @@ extension BusMessage {
       let value = try readBytes()
       return SentSecret(
         session: session,
-        parameters: parameters.withBytes { bytes in bytes.indices.map { bytes[$0] } },
+        parameters: parameters.withBytes { [UInt8](copying: $0) },
         value: value, contentType: try readString())
     }
   }

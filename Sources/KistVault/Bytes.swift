@@ -4,16 +4,6 @@ package import KistCore
 // 32-bit count of its UTF-8 bytes, then the bytes.
 
 extension [UInt8] {
-  /// Copies the bytes of a span.
-  package init(copying bytes: Span<UInt8>) {
-    self = unsafe bytes.withUnsafeBufferPointer { unsafe Array($0) }
-  }
-
-  /// Appends the bytes of a span.
-  package mutating func append(_ bytes: Span<UInt8>) {
-    unsafe bytes.withUnsafeBufferPointer { unsafe append(contentsOf: $0) }
-  }
-
   /// Appends an integer, with its lowest byte first.
   package mutating func append(littleEndian value: some FixedWidthInteger) {
     for shift in stride(from: 0, to: value.bitWidth, by: 8) {

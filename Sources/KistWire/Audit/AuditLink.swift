@@ -55,7 +55,7 @@ package struct AuditLink: Sendable, Equatable {
       text.append(decimal: unchained)
     }
     if isForeign { text.append(utf8: ",\"foreign\":true") }
-    return text.withBytes(array)
+    return text.withBytes { [UInt8](copying: $0) }
   }
 
   /// Returns the text after these members: the chain value and the end of the line.
@@ -64,7 +64,7 @@ package struct AuditLink: Sendable, Equatable {
     beforeChain.withBytes { text.append($0) }
     appendBase64(chain.span, to: &text)
     text.append(utf8: "\"}\n")
-    return text.withBytes(array)
+    return text.withBytes { [UInt8](copying: $0) }
   }
 
   /// Returns the range of a link in a line, with its `chain`: from the comma before `"number"` to the
@@ -113,11 +113,9 @@ package struct AuditLink: Sendable, Equatable {
   private static let maximum = (1 << 53) - 1
 
   private static func bytes(_ value: JSONValue?) -> [UInt8]? {
-    (try? value?.base64())?.withBytes(array)
+    (try? value?.base64())?.withBytes { [UInt8](copying: $0) }
   }
 
   /// Returns the bytes that the chain authenticates in a line with a link: all before `,"chain":`.
   package static func covered(of line: [UInt8]) -> ArraySlice<UInt8> { line.dropLast(tail) }
 }
-
-private func array(_ bytes: Span<UInt8>) -> [UInt8] { bytes.indices.map { bytes[$0] } }
