@@ -55,15 +55,24 @@ private final class Semaphore: @unchecked Sendable {
 /// A thread for functions that block (pthreads(7)).
 ///
 /// The thread starts with the first function, and ends when this value is released.
-final class BlockingThread: Sendable {
+package final class BlockingThread: Sendable {
   private let tasks = TaskQueue()
   private let thread = Mutex<Thread?>(nil)
+
+  /// The executor whose tasks run on the thread, between the functions.
+  ///
+  /// It runs tasks from the first function until this value is released.
+  package var executor: any TaskExecutor { tasks }
+
+  /// Makes a value without a thread.
+  package init() {}
 
   deinit {
     // No function is running, because its caller retains this object.
     guard let thread = thread.withLock({ $0 }) else { return }
     tasks.close()
-    thread.join()
+    // A task on the executor may be the last one to release this object.
+    if thread.isCurrent { thread.detach() } else { thread.join() }
   }
 
   /// Runs a function on the thread.

@@ -9,7 +9,7 @@ private import Synchronization
 /// That function sends the request of the watch. It returns the reply, and a function `next` that
 /// waits for the next event.
 ///
-/// Each connection has its own thread. The thread reads from the connection only during a call of
+/// Each connection has its own thread, unless one is given. The thread reads from the connection only during a call of
 /// `next`. So unread events stay in kistd, which limits their number.
 ///
 /// The connection ends when a task that waits in `next` is cancelled, or when `next` is released.
@@ -18,13 +18,14 @@ private import Synchronization
 /// - Parameter find: if no process listens, the function connects to the kistd that `find` returns.
 ///   After the first connection, it no longer calls `find`, which may start a kistd.
 /// - Parameter program: the program that listens at the socket.
+/// - Parameter thread: the thread for one watch.
 package func openWatch(
   at socketPath: String, deadline timeout: Duration = .seconds(60), orFind find: FindDaemon? = nil,
-  program: ListeningProgram = .kistd
+  program: ListeningProgram = .kistd, on thread: BlockingThread? = nil
 ) -> WatchExchange {
   let search = find.map(FirstSearch.init)
   return { line throws(StorageError) in
-    let thread = BlockingThread()
+    let thread = thread ?? BlockingThread()
     let deadline = ContinuousClock.now + timeout
     @Sendable func run<Output: Sendable>(
       _ body: @escaping @Sendable () throws(SocketError) -> Output

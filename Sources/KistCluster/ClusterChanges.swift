@@ -53,12 +53,20 @@ package struct ClusterChanges: AsyncSequence, Sendable {
   /// The error that ends the sequence.
   package typealias Failure = StorageError
 
+  /// The executor on which the events arrive; `nil` for no particular one.
+  ///
+  /// A task that prefers it learns each event without a switch to another thread.
+  package let executor: (any TaskExecutor)?
   private let takeNext: @Sendable () async throws(StorageError) -> ClusterEvent?
 
   /// Makes a sequence from a function that waits for the next event.
   ///
   /// The function returns `nil` when the sequence has ended or the task is cancelled.
-  package init(next: @escaping @Sendable () async throws(StorageError) -> ClusterEvent?) {
+  package init(
+    on executor: (any TaskExecutor)? = nil,
+    next: @escaping @Sendable () async throws(StorageError) -> ClusterEvent?
+  ) {
+    self.executor = executor
     takeNext = next
   }
 

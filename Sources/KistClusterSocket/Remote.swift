@@ -29,7 +29,6 @@ extension Cluster {
       lineLimit: lineLimit, storageError: storageError(for:at:timeout:wasSent:))
     let exchange = adapter.exchange(
       over: connect(to: socketPath, threads: connections, deadline: deadline, program: program))
-    let open = openWatch(at: socketPath, deadline: deadline, program: program)
     return Cluster(
       head: adapter.reading(Operation.head.clientFunction(over: exchange)),
       list: adapter.reading(Operation.list.clientFunction(over: exchange)),
@@ -44,9 +43,11 @@ extension Cluster {
       changes: adapter.reading { request throws(StorageError) in
         let operation = Operation.changes
         let line = try requestLine(operation.encodeRequest(request), limit: lineLimit)
+        let thread = BlockingThread()
+        let open = openWatch(at: socketPath, deadline: deadline, program: program, on: thread)
         let (reply, next) = try await open(line)
         _ = try readReply(reply, to: operation.name)
-        return ClusterChanges(next: adapter.events(of: next))
+        return ClusterChanges(on: thread.executor, next: adapter.events(of: next))
       }
     ).enforcingLimits()
   }

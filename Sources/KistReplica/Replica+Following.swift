@@ -38,10 +38,12 @@ extension Replica {
         guard let position else { throw .internal("the position of the cluster is not known") }
         let changes = try await cluster.changes(
           ChangesRequest(generation: generation, after: position))
-        for try await event in changes {
-          guard case .commit(let writes) = event else { break }
-          try await learn(writes)
-          failures = 0
+        try await withTaskExecutorPreference(changes.executor) { () throws(StorageError) in
+          for try await event in changes {
+            guard case .commit(let writes) = event else { break }
+            try await learn(writes)
+            failures = 0
+          }
         }
       } catch {}
       // The status has the reason of a failure.

@@ -80,6 +80,9 @@ package struct Thread: Sendable {
   /// Call either this or `detach`, once.
   package func join() { pthread_join(handle, nil) }
 
+  /// Whether the caller runs on this thread.
+  package var isCurrent: Bool { pthread_equal(handle, pthread_self()) != 0 }
+
   /// Lets the system release the thread when it ends.
   package func detach() { pthread_detach(handle) }
 }
