@@ -27,6 +27,8 @@ extension Replica {
         ? state.known : nil
     }
     guard let known = due, isTurn(among: known.roster.roster.members.count) else { return }
+    // The beacon says that the copy on the disk has the changes.
+    guard (try? await copy.flush()) != nil else { return }
     let record = known.keys.encode(
       Beacon(point: known.head.point, time: options.now()), signedBy: options.machine,
       nonce: options.random(24))

@@ -63,6 +63,7 @@ extension Replica {
     let start = options.moment()
     let reading = try await cluster.head(known.keys.generation)
     if reading.head == known.headRecord, try copy.state() == known.state {
+      try await copy.flush()
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
     }
     if let own, own.puts[.head(generation: known.keys.generation)] == reading.head {
@@ -97,6 +98,9 @@ extension Replica {
   }
 
   /// Verifies the rows of some heads, and applies them to the copy.
+  ///
+  /// - Parameter start: when a read of the last head began. `nil` if the cluster reported the change: then
+  ///   it is written to the disk later.
   private func store(
     _ chain: HeadChain, _ heads: [VerifiedHead], after base: VerifiedHead,
     _ records: [RecordID: [UInt8]], at position: ClusterPosition, since start: Moment?
@@ -115,12 +119,13 @@ extension Replica {
         return state.changed?.count ?? 0
       }
       if changed > mostLaterChanges { await discardNextCopy() }
-      try await copy.apply(change)
+      try await start == nil ? copy.applyLater(change) : copy.apply(change)
     }
     if heads.contains(where: { $0.head.change == .announcement }) {
       announcements.continuation.yield()
     }
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
+    if start == nil { changesToWrite.continuation.yield() }
   }
 
   /// Returns the row that the copy has under a key tag; `nil` if it has none.

@@ -1,6 +1,7 @@
 internal import KistCluster
 internal import KistCore
 internal import KistShared
+internal import KistVault
 internal import Synchronization
 
 extension Replica {
@@ -13,6 +14,7 @@ extension Replica {
       group.addTask { await self.confirmRegularly() }
       group.addTask { await self.listen() }
       group.addTask { await self.prepareGenerations() }
+      group.addTask { await self.writeRegularly() }
       // One of them ends first when the replica is closed, while another may wait for the cluster.
       await group.next()
       group.cancelAll()
@@ -56,6 +58,21 @@ extension Replica {
   private func learn(_ writes: CommittedWrites) async throws(StorageError) {
     try await turn.take { () throws(StorageError) in
       if (try? await apply(writes)) != true { try await catchUp() }
+    }
+  }
+
+  /// Writes the changes that other machines made a moment ago, many at once.
+  private func writeRegularly() async {
+    for await _ in changesToWrite.stream {
+      // A random part of the time, so that machines that share a disk do not write at the same moment.
+      await options.sleep(options.writesAfter * (1 + Int(options.random(1)[0])) / 256)
+      // Before the turn, which a confirmation may have while it waits for the cluster. After a failure, the next
+      // confirmation tries again, and the status has the reason.
+      try? await copy.flush()
+      try? await turn.take { () throws(StorageError) in
+        try await copy.flush()
+        writeNoteIfDue()
+      }
     }
   }
 }

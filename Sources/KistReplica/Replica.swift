@@ -16,8 +16,8 @@ final class Replica: Sendable {
     var asOf: Timestamp
     /// The position of the cluster up to which the copy has all changes.
     var position: ClusterPosition?
-    /// The number of the last change in the note.
-    var noted: UInt64
+    /// The number of the last change in the note, and the hash of its roster.
+    var noted: (sequence: UInt64, roster: Digest)
     /// The last beacon since this machine opened the vault.
     var beacon: WrittenBeacon?
     /// The copy for the next generation; `nil` before it is complete.
@@ -40,6 +40,8 @@ final class Replica: Sendable {
   let renewing = Turn()
   /// Has an element after an admin announced another generation.
   let announcements = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+  /// Has an element after a change was kept in memory.
+  let changesToWrite = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
   let watchers = Watchers()
 
   /// The number of changes after which the note is written again.
@@ -50,13 +52,14 @@ final class Replica: Sendable {
     _ known: KnownVault, asOf: Timestamp, copy: LocalCopy, on cluster: Cluster,
     _ options: ReplicaOptions
   ) async throws(StorageError) {
-    (self.cluster, self.copy, self.options) = (cluster, copy, options)
+    (self.cluster, self.options) = (cluster, options)
+    self.copy = copy.keepingChanges(tag: known.keys.store.tag(of:))
     let services = try await copy.tags().map { (RecordID($0.key), $0.service) }
     let isOlder = try copy.state().sequence < known.state.sequence
     state = Mutex(
       State(
         known: known, services: Dictionary(services) { $1 }, asOf: asOf,
-        noted: known.head.head.sequence, problem: isOlder ? .olderCopy : nil))
+        noted: known.noteVersion, problem: isOlder ? .olderCopy : nil))
   }
 
   /// Returns what is known; throws `unavailable` when the replica is closed.
@@ -132,23 +135,31 @@ final class Replica: Sendable {
 
   /// Remembers a verified state that the copy has, and reports the changes to watchers.
   ///
-  /// - Parameter start: when a read of this head began; `nil` if the head was not read.
+  /// - Parameter start: when a read of this head began. `nil` if the head was not read: then the copy may
+  ///   have the changes in memory only.
   func advance(
     to known: KnownVault, confirmedAt start: Moment?, _ position: ClusterPosition,
     storing rows: [RecordID: SealedRow?], events: [CredentialChange]
   ) {
-    let isDue = state.withLock { state in
-      let hasNewRoster = known.roster.digest != state.known.roster.digest
+    state.withLock { state in
       state.known = known
       if let start {
         (state.confirmedAt, state.asOf, state.problem) = (start.elapsed, start.time, nil)
       }
       state.position = position
       for (key, row) in rows { state.services[key] = row?.identity.tag.service }
-      return hasNewRoster || known.head.head.sequence >= state.noted + Self.changesPerNote
+    }
+    if start != nil { writeNoteIfDue() }
+    watchers.tell(events)
+  }
+
+  /// Writes the note beside the copy, after many changes or a new roster; all changes are on disk.
+  func writeNoteIfDue() {
+    let isDue = state.withLock { state in
+      let (sequence, roster) = state.known.noteVersion
+      return roster != state.noted.roster || sequence >= state.noted.sequence + Self.changesPerNote
     }
     if isDue { writeNote() }
-    watchers.tell(events)
   }
 
   /// Writes the note beside the copy.
@@ -158,7 +169,7 @@ final class Replica: Sendable {
     let (known, asOf) = state.withLock { ($0.known, $0.asOf) }
     let note = known.note(asOf: asOf).encoded(signedBy: options.machine)
     guard (try? copy.setNote(note)) != nil else { return }
-    state.withLock { $0.noted = known.head.head.sequence }
+    state.withLock { $0.noted = known.noteVersion }
   }
 
   /// Waits for the running change, and closes the copy.
@@ -168,12 +179,21 @@ final class Replica: Sendable {
         defer { state.isClosed = true }
         return state.isClosed
       }
-      if !wasClosed { writeNote() }
+      // A note that is newer than the copy would say that the copy is not complete.
+      if !wasClosed, (try? await copy.flush()) != nil { writeNote() }
     }
     announcements.continuation.finish()
+    changesToWrite.continuation.finish()
     await discardNextCopy()
     watchers.end(.closed)
     await copy.storage.close()
+  }
+}
+
+extension KnownVault {
+  /// The number of the last change, and the hash of its roster.
+  fileprivate var noteVersion: (sequence: UInt64, roster: Digest) {
+    (head.head.sequence, roster.digest)
   }
 }
 

@@ -17,6 +17,8 @@ package struct SharedVault: Sendable {
   ///
   /// Changes of other machines are reported when this one reads them: `follow` does that at once.
   package var watch: WatchCredentials
+  /// The backups of the copy.
+  package var backups: Backups
   /// Reads the head of the vault, and waits until the copy has it.
   package var refresh: @Sendable () async throws(StorageError) -> Void
   /// Keeps the copy up to date until its task is cancelled, or soon after the vault is closed.
@@ -162,8 +164,8 @@ extension SharedVault {
       save: replica.save, load: replica.load, delete: replica.delete, find: replica.find)
     self.init(
       credentials: storage.enforcingLimits(now: replica.options.now),
-      watch: WatchCredentials(begin: replica.beginWatching), refresh: replica.refresh,
-      follow: replica.follow,
+      watch: WatchCredentials(begin: replica.beginWatching),
+      backups: replica.copy.storage.backups, refresh: replica.refresh, follow: replica.follow,
       status: replica.status, close: replica.close)
   }
 }

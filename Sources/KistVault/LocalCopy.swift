@@ -19,12 +19,18 @@ package struct LocalCopy: Sendable {
   ///
   /// Throws `corrupt`, and changes nothing, if the rows do not lead to the state of the change.
   package var apply: @Sendable (CopyChange) async throws(StorageError) -> Void
+  /// Applies a change that reads show at once; it may be on disk only after `flush`.
+  ///
+  /// The caller has verified that the rows lead to the state of the change.
+  package var applyLater: @Sendable (CopyChange) async throws(StorageError) -> Void
+  /// Writes the changes that are not on disk yet.
+  package var flush: @Sendable () async throws(StorageError) -> Void = {}
   /// Returns the note beside the copy; `nil` if there is none.
   package var note: @Sendable () throws(StorageError) -> [UInt8]?
   /// Replaces the note beside the copy.
   package var setNote: @Sendable ([UInt8]) throws(StorageError) -> Void
 
-  /// Makes a copy from its functions.
+  /// Makes a copy from its functions; it applies each change at once.
   package init(
     storage: OpenStorage,
     state: @escaping @Sendable () throws(StorageError) -> VaultState,
@@ -37,6 +43,7 @@ package struct LocalCopy: Sendable {
   ) {
     (self.storage, self.state, self.row) = (storage, state, row)
     (self.rows, self.tags, self.apply, self.note, self.setNote) = (rows, tags, apply, note, setNote)
+    applyLater = apply
   }
 }
 

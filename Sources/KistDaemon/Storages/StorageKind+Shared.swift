@@ -158,7 +158,7 @@ extension SharedVault {
       access: StorageAccess(
         status: status, lock: status, unlock: { _ throws(StorageError) in try await status() }),
       id: copy.id, durability: .quorum, close: close)
-    storage.backups = copy.backups
+    storage.backups = backups
     storage.watch = watch
     storage.nameSeal = copy.nameSeal
     storage.releaseMemory = copy.releaseMemory
