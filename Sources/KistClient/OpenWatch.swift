@@ -9,8 +9,8 @@ private import Synchronization
 /// That function sends the request of the watch. It returns the reply, and a function `next` that
 /// waits for the next event.
 ///
-/// Each connection has its own thread, unless one is given. The thread reads from the connection only during a call of
-/// `next`. So unread events stay in kistd, which limits their number.
+/// Each connection has its own thread, unless one is given. The thread reads from the connection
+/// only during a call of `next`. So unread events stay in kistd, which limits their number.
 ///
 /// The connection ends when a task that waits in `next` is cancelled, or when `next` is released.
 ///
