@@ -14,18 +14,14 @@
     func `keeps the contract`(
       start: GnomeKeyring.Start, rule: UserStorageContract.Rule
     ) async throws {
-      try await withPrivateBus { bus in
-        _ = try await GnomeKeyring(start, on: bus)
-        try await check(rule, on: bus)
-      }
+      try await withGnomeKeyring(start) { bus, _ in try await check(rule, on: bus) }
     }
 
     @Test(.serialized, arguments: starts, UserStorageContract.all)
     func `keeps the contract when it is restarted between every change and what is read after it`(
       start: GnomeKeyring.Start, rule: UserStorageContract.Rule
     ) async throws {
-      try await withPrivateBus { bus in
-        let keyring = try await GnomeKeyring(start, on: bus)
+      try await withGnomeKeyring(start) { bus, keyring in
         try await check(rule, on: bus) { storage in
           storage.alternating { try await keyring.restart() }
         }
@@ -34,8 +30,7 @@
 
     @Test(.serialized, arguments: UserStorageContract.all)
     func `keeps the contract behind lines`(rule: UserStorageContract.Rule) async throws {
-      try await withPrivateBus { bus in
-        _ = try await GnomeKeyring(.password("pw"), on: bus)
+      try await withGnomeKeyring(.password("pw")) { bus, _ in
         try await check(rule, on: bus) { storage in
           let hello = Hello(version: "0", durability: .provider)
           let serve = answer(with: dispatch(Endpoints(storage, .unimplemented, hello: { hello })))
@@ -67,6 +62,21 @@
         for (number, awkward) in awkwardSecrets.enumerated() {
           #expect(try await storage.load(key(number)).secret == awkward.secret, "\(awkward)")
         }
+      }
+    }
+  }
+
+  /// Runs a test with a gnome-keyring; if the test fails and the program has ended, reports how.
+  private func withGnomeKeyring(
+    _ start: GnomeKeyring.Start, _ body: (PrivateBus, GnomeKeyring) async throws -> Void
+  ) async throws {
+    try await withPrivateBus { bus in
+      let keyring = try await GnomeKeyring(start, on: bus)
+      do { try await body(bus, keyring) } catch {
+        // The program leaves the bus a moment before it ends.
+        try? await Task.sleep(for: .seconds(1))
+        if let ending = keyring.ending { Issue.record("the keyring ended: \(ending)") }
+        throw error
       }
     }
   }
