@@ -198,7 +198,7 @@ import Testing
   }
 
   @Test func `closes a client that has not read its bytes by the deadline`() async throws {
-    let server = server(maximumConnections: 1, deadline: .milliseconds(20)) { peer in
+    let server = server(maximumConnections: 1, deadline: .milliseconds(200)) { peer in
       peer.abstractName.contains(UInt8(ascii: "/")) ? Self.many : Secret(utf8: "x")
     }
     try await withByteServer(server) { path, _ in
