@@ -2,7 +2,10 @@ package import KistCore
 
 /// A request to report the commits of a cluster.
 package struct ChangesRequest: Hashable, Sendable {
-  /// The generation whose records are reported, besides the rosters.
+  /// The generation whose records are reported, without the entries of its log.
+  ///
+  /// Rosters are reported, too. The last entry that a commit writes has the bytes of the head. A caller
+  /// that needs others reads them.
   package var generation: UInt32
   /// The position after which commits are reported.
   package var after: ClusterPosition
@@ -13,13 +16,17 @@ package struct ChangesRequest: Hashable, Sendable {
 
   /// Returns whether the caller asked for changes of this record.
   package func matches(_ name: RecordName) -> Bool {
-    if case .roster = name { true } else { name.generation == generation }
+    switch name {
+    case .roster: true
+    case .logEntry: false
+    case .announcement, .head, .row, .seen: name.generation == generation
+    }
   }
 }
 
 /// What a cluster reports.
 package enum ClusterEvent: Hashable, Sendable {
-  /// The writes of one commit, without those of other generations.
+  /// The writes of one commit, without those of other generations and the entries of the log.
   case commit(CommittedWrites)
   /// The cluster has discarded commits that were not reported yet; nothing follows.
   ///
@@ -31,7 +38,7 @@ package enum ClusterEvent: Hashable, Sendable {
 package struct CommittedWrites: Hashable, Sendable {
   /// The position of the commit.
   package var position: ClusterPosition
-  /// The records that were written.
+  /// The records that were written, except entries of the log.
   package var puts: [RecordName: [UInt8]]
   /// The records that were deleted.
   package var deletes: Set<RecordName>

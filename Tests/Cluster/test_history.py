@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 from history import Client, Watcher, check
 
-NAMES = ["00000001/head", "00000001/log/1", "00000001/row/1"]
+NAMES = ["00000001/head", "00000001/row/1"]
 
 
 def history():
@@ -41,7 +41,7 @@ class History(unittest.TestCase):
             del traffic.watchers[0].commits[1]
 
         def incomplete(traffic, stored):
-            traffic.watchers[0].commits[1] = (3, NAMES[:2], b"head 2 c")
+            traffic.watchers[0].commits[1] = (3, NAMES[:1], b"head 2 c")
 
         def of_another_position(traffic, stored):
             traffic.watchers[0].commits[1] = (4, NAMES, b"head 2 c")

@@ -83,9 +83,11 @@ private final class Pause: Sendable {
     for machine in [machine, other] { await machine.close() }
   }
 
-  @Test(arguments: [true, false])
+  enum Report: CaseIterable { case right, withLogEntry, wrong }
+
+  @Test(arguments: Report.allCases)
   func `learns a reported change, and reads the cluster only if the report is wrong`(
-    isRight: Bool
+    report: Report
   ) async throws {
     let vault = try await TestVault()
     let isListening = Atomic(false)
@@ -100,7 +102,10 @@ private final class Pause: Sendable {
       isListening.store(true, ordering: .relaxed)
       return ClusterChanges { () throws(StorageError) in
         guard case .commit(var writes) = try await iterator.next() else { return nil }
-        if !isRight {
+        switch report {
+        case .right: break
+        case .withLogEntry: writes.puts[.logEntry(generation: 1, sequence: 1)] = [1]
+        case .wrong:
           for case let name in writes.puts.keys where name != .head(generation: 1) {
             writes.puts[name] = [1]
           }
@@ -117,7 +122,7 @@ private final class Pause: Sendable {
     let saved = try await other.credentials.save(.sample(secret: "new"))
     #expect(try await changes.makeAsyncIterator().next() == .saved(.sample, saved.revision))
     #expect(try await machine.credentials.load(.sample).secret == Secret(utf8: "new"))
-    #expect((reads.load(ordering: .relaxed) == before) == isRight)
+    #expect((reads.load(ordering: .relaxed) == before) == (report != .wrong))
     following.cancel()
     for machine in [machine, other] { await machine.close() }
   }
