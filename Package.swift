@@ -158,7 +158,6 @@ let package = Package(
         .product(
           name: "GRPCProtobuf", package: "grpc-swift-protobuf", condition: .when(traits: ["Etcd"])),
         .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Etcd"])),
-        .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Etcd"])),
         .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Etcd"])),
         .product(
           name: "SwiftProtobuf", package: "swift-protobuf", condition: .when(traits: ["Etcd"])),

@@ -126,13 +126,16 @@ private final class Feed: Sendable {
   private func read() async {
     var end = Result<ClusterEvent?, StorageError>.success(nil)
     do throws(StorageError) {
-      for try await event in try await begun.value.get() {
-        guard case .commit(let writes) = event else {
-          end = .success(event)
-          break
+      let changes = try await begun.value.get()
+      try await withTaskExecutorPreference(changes.executor) { () throws(StorageError) in
+        for try await event in changes {
+          guard case .commit(let writes) = event else {
+            end = .success(event)
+            break
+          }
+          await makeSpace()
+          add(writes)
         }
-        await makeSpace()
-        add(writes)
       }
     } catch { end = .failure(error) }
     state.withLock { state in

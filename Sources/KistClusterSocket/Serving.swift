@@ -1,9 +1,10 @@
 package import KistCluster
 internal import KistCore
 internal import KistJSON
-internal import KistServer
+package import KistServer
 internal import KistWire
 package import Logging
+private import Synchronization
 
 extension Cluster {
   /// Serves the cluster to processes of the same user until the task is cancelled.
@@ -11,14 +12,16 @@ extension Cluster {
   /// The adapter of a database calls this. It admits `maximumConnections` connections at the same
   /// time, and closes an idle one for each further one. The memory of a connection is limited: it
   /// holds at most three requests and two replies of 2 MiB, and takes the next change from
-  /// `changes` only when the socket has space.
+  /// `changes` only when the socket has space. The last reported change and its line stay in memory.
   ///
   /// - Parameters:
   ///   - descriptor: A listening Unix socket, which `listen(at:)` makes with mode 0600. It is closed
   ///     at the end.
   ///   - program: The name of the adapter, for errors.
+  ///   - executor: The event loop to serve on, such as that of the connections to the database.
   package func serve(
-    listeningOn descriptor: CInt, as program: String, maximumConnections: Int = 32, logger: Logger
+    listeningOn descriptor: CInt, as program: String, maximumConnections: Int = 32,
+    on executor: EventLoopExecutor, logger: Logger
   ) async throws {
     let dispatch = dispatch(self)
     var server = Server(logger: logger) { _, registerStream in
@@ -27,7 +30,7 @@ extension Cluster {
     server.program = program
     server.lineLimit = lineLimit
     server.maximumConnections = maximumConnections
-    try await server.run(listeningOn: descriptor)
+    try await server.run(listeningOn: descriptor, on: executor)
   }
 }
 
@@ -38,6 +41,7 @@ private func dispatch(_ cluster: Cluster) -> Dispatch {
   let list = Operation.list.served(by: cluster.list)
   let records = Operation.records.served(by: cluster.records)
   let commit = Operation.commit.served(by: cluster.commit)
+  let lines = EventLines()
   return { request, registerStream in
     switch request.operation {
     case "head": head
@@ -48,7 +52,7 @@ private func dispatch(_ cluster: Cluster) -> Dispatch {
       Operation.changes.served { request throws(StorageError) in
         let changes = try await cluster.changes(request)
         registerStream { () throws(StorageError) in
-          try await changes.makeAsyncIterator().next().map(line(reporting:))
+          try await changes.makeAsyncIterator().next().map(lines.line(of:))
         }
       }
     default:
@@ -59,11 +63,21 @@ private func dispatch(_ cluster: Cluster) -> Dispatch {
   }
 }
 
-/// Returns the line that reports an event.
-@Sendable private func line(reporting event: ClusterEvent) throws(StorageError) -> Line {
-  let text = JSONWriter.object { event.write(to: &$0) }
-  guard text.count <= lineLimit else {
-    throw .tooLarge("the report of a commit", limit: lineLimit, size: text.count)
+/// The lines that report events.
+///
+/// It keeps the last one, because the machines that follow a generation all get the same events,
+/// usually at the same time.
+private final class EventLines: Sendable {
+  private let latest = Mutex<(event: ClusterEvent, line: Line)?>(nil)
+
+  func line(of event: ClusterEvent) throws(StorageError) -> Line {
+    if let latest = latest.withLock(\.self), latest.event == event { return latest.line }
+    let text = JSONWriter.object { event.write(to: &$0) }
+    guard text.count <= lineLimit else {
+      throw .tooLarge("the report of a commit", limit: lineLimit, size: text.count)
+    }
+    let line = Line(text)
+    latest.withLock { $0 = (event, line) }
+    return line
   }
-  return Line(text)
 }

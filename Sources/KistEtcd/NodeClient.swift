@@ -2,6 +2,7 @@
   internal import GRPCCore
   internal import GRPCNIOTransportHTTP2Posix
   internal import GRPCProtobuf
+  internal import KistServer
   internal import SwiftProtobuf
   private import Synchronization
 
@@ -29,7 +30,9 @@
     private let client: Client
     private let connections: Task<Void, any Error>
 
-    init(_ address: NodeAddress, _ files: CertificateFiles) throws {
+    init(
+      _ address: NodeAddress, _ files: CertificateFiles, _ executor: EventLoopExecutor
+    ) throws {
       let transport = try HTTP2ClientTransport.Posix(
         target: address.target,
         transportSecurity: .mTLS(
@@ -46,10 +49,10 @@
           $0.connection.flushCoalescing = nil
           // The bytes that a node may send before they are read, for each stream: a page of rows.
           $0.http2.targetWindowSize = 1 << 20
-        })
+        }, eventLoopGroup: executor.loop)
       let client = Client(transport: transport)
       self.client = client
-      connections = Task { try await client.runConnections() }
+      connections = Task(executorPreference: executor) { try await client.runConnections() }
     }
 
     deinit { connections.cancel() }

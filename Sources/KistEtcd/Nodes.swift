@@ -2,6 +2,7 @@
   internal import GRPCCore
   internal import KistCluster
   internal import KistCore
+  internal import KistServer
   internal import SwiftProtobuf
   private import Synchronization
 
@@ -26,10 +27,12 @@
 
     private let addresses: [NodeAddress]
     private let files: CertificateFiles
+    /// Runs the connections, and the tasks that wait for replies.
+    let executor: EventLoopExecutor
     private let state = Mutex(State())
 
-    init(_ addresses: [NodeAddress], _ files: CertificateFiles) {
-      (self.addresses, self.files) = (addresses, files)
+    init(_ addresses: [NodeAddress], _ files: CertificateFiles, _ executor: EventLoopExecutor) {
+      (self.addresses, self.files, self.executor) = (addresses, files, executor)
     }
 
     /// Sends a request that changes nothing, to further nodes if one fails.
@@ -63,7 +66,9 @@
         let limit = addresses.count > 1 ? min(rest, Self.attempt) : rest
         let failure: CallFailure
         do {
-          return try await within(limit, thenIfSet: wasSent, repeats ? limit : rest) {
+          return try await within(
+            limit, thenIfSet: wasSent, repeats ? limit : rest, on: executor
+          ) {
             try await client.call(method, request, wasSent: wasSent)
           }
         } catch {
@@ -82,9 +87,9 @@
       var versions: [(NodeAddress, String?)] = []
       for address in addresses {
         let reply: Etcdserverpb_StatusResponse? = try? await within(
-          Self.deadline, thenIfSet: Flag(), Self.deadline
-        ) { [files] in
-          try await NodeClient(address, files).call(
+          Self.deadline, thenIfSet: Flag(), Self.deadline, on: executor
+        ) { [files, executor] in
+          try await NodeClient(address, files, executor).call(
             Etcdserverpb_Maintenance.Method.Status.descriptor, Etcdserverpb_StatusRequest(),
             wasSent: Flag())
         }
@@ -98,7 +103,7 @@
       do {
         return try state.withLock { state in
           if let client = state.client { return client }
-          let client = try NodeClient(addresses[state.index], files)
+          let client = try NodeClient(addresses[state.index], files, executor)
           state.client = client
           return client
         }
@@ -130,15 +135,17 @@
   /// - Parameters:
   ///   - flag: If it is set when the limit is reached, the other limit applies.
   ///   - limitIfSet: The other limit, which also counts from the start.
+  ///   - executor: Runs the function and the limits, so the function must not block its thread.
   func within<Value: Sendable>(
     _ limit: Duration, thenIfSet flag: Flag, _ limitIfSet: Duration,
+    on executor: EventLoopExecutor,
     _ run: @escaping @Sendable () async throws -> Value
   ) async throws -> Value {
     let result = OneResult<Value>()
-    let work = Task {
+    let work = Task(executorPreference: executor) {
       do { result.set(.success(try await run())) } catch { result.set(.failure(error)) }
     }
-    let timer = Task {
+    let timer = Task(executorPreference: executor) {
       try await Task.sleep(for: limit)
       if flag.isSet, limitIfSet > limit { try await Task.sleep(for: limitIfSet - limit) }
       result.set(.failure(DeadlineExceeded()))

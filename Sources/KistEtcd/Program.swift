@@ -11,7 +11,6 @@
   internal import KistSystem
   internal import KistWire
   internal import Logging
-  internal import NIOCore
 
   /// The options of kist-etcd.
   struct EtcdOptions: ParsableCommand {
@@ -53,8 +52,6 @@
     // The process contains a private key.
     kist_set_dumpable(0)
     kist_share_memory()
-    // gRPC would use a thread for each CPU.
-    NIOSingletons.groupLoopCountSuggestion = 1
     Task {
       do {
         try await serve(try parse(CommandLine.words()))
@@ -82,12 +79,14 @@
       authority: options.ca, certificate: options.cert, key: options.key)
     let certificates = try Certificates(files)
     let logger = Logger(label: "kist-etcd") { StreamLogHandler.standardError(label: $0) }
-    let nodes = Nodes(addresses, files)
+    // One thread for both sides, so that a change reaches kistd without a switch of threads.
+    let executor = EventLoopExecutor()
+    let nodes = Nodes(addresses, files, executor)
     let descriptor = try listenReplacing(try socketPath(options.socket))
     async let versions: Void = nodes.reportVersions(logger: logger)
     async let maintenance: Void = maintain(certificates, nodes, logger: logger)
     try await EtcdCluster(nodes: nodes, keys: Keys(vault: vault)).cluster.serve(
-      listeningOn: descriptor, as: "kist-etcd", logger: logger)
+      listeningOn: descriptor, as: "kist-etcd", on: executor, logger: logger)
     _ = await (versions, maintenance)
   }
 

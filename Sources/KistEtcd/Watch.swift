@@ -42,7 +42,7 @@
     let begun = OneResult<Void>()
     let (events, eventsEnd) = AsyncThrowingStream.makeStream(of: ClusterEvent.self)
     let (permits, permitsEnd) = AsyncStream.makeStream(of: Void.self)
-    let work = Task { [create] in
+    let work = Task(executorPreference: nodes.executor) { [create] in
       let assembler = CommitAssembler(keys: keys, request: request)
       do {
         try await client.stream(Etcdserverpb_Watch.Method.Watch.descriptor, create) {
@@ -73,13 +73,15 @@
       work.cancel()
     }
     do {
-      try await within(Nodes.attempt, thenIfSet: Flag(), .zero) { try await begun.wait() }
+      try await within(Nodes.attempt, thenIfSet: Flag(), .zero, on: nodes.executor) {
+        try await begun.wait()
+      }
     } catch {
       work.cancel()
       nodes.advance(from: client)
       throw CallFailure.asStorageError(error)
     }
-    return ClusterChanges { () throws(StorageError) in
+    return ClusterChanges(on: nodes.executor) { () throws(StorageError) in
       do {
         var iterator = events.makeAsyncIterator()
         let event = try await iterator.next()

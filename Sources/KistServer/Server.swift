@@ -58,10 +58,19 @@ package struct Server: Sendable {
   /// Then it closes the socket, and answers the received requests.
   ///
   /// Throws if the socket cannot listen.
-  package func run(listeningOn descriptor: CInt) async throws {
+  ///
+  /// - Parameter executor: The event loop to serve on, which can have other work, too; `nil` for one of
+  ///   the server's own.
+  package func run(
+    listeningOn descriptor: CInt, on executor: EventLoopExecutor? = nil
+  ) async throws {
+    if let executor {
+      _ = try await serve(listeningOn: descriptor, on: executor)
+      return
+    }
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     do {
-      let isDone = try await run(listeningOn: descriptor, group.next())
+      let isDone = try await serve(listeningOn: descriptor, on: EventLoopExecutor(group.next()))
       // A connection that did not end in time still uses the loop. It ends with the process.
       if isDone { try await group.shutDown() }
     } catch {
@@ -71,7 +80,10 @@ package struct Server: Sendable {
   }
 
   /// Returns whether every connection ended within `grace`.
-  private func run(listeningOn descriptor: CInt, _ loop: any EventLoop) async throws -> Bool {
+  private func serve(
+    listeningOn descriptor: CInt, on executor: EventLoopExecutor
+  ) async throws -> Bool {
+    let loop = executor.loop
     let admission = Admission(of: self)
     // During an admission, the connected clients wait. So the server admits only one client before
     // it serves them again.
@@ -82,7 +94,6 @@ package struct Server: Sendable {
         channel.eventLoop.makeCompletedFuture { try admission.admit(channel) }
       }
     let isDone = loop.makePromise(of: Bool.self)
-    let executor = EventLoopExecutor(loop)
     // A separate task, so that cancelling the caller cancels no request.
     Task(executorPreference: executor) {
       do {
@@ -95,13 +106,14 @@ package struct Server: Sendable {
     @Sendable func stop() {
       admission.stop()
       listener.channel.close(promise: nil)
-      loop.scheduleTask(in: TimeAmount(grace)) {
+      let end = loop.scheduleTask(in: TimeAmount(grace)) {
         logger.warning(
           "stopping before all requests were answered",
           metadata: ["connections": "\(admission.count)"])
         admission.disconnectAll()
         isDone.succeed(false)
       }
+      isDone.futureResult.whenComplete { _ in end.cancel() }
     }
     let heartbeatTask = heartbeat.map { heartbeat in
       loop.scheduleRepeatedTask(initialDelay: .zero, delay: TimeAmount(heartbeat.interval)) { _ in

@@ -22,6 +22,9 @@ enum Way: CaseIterable {
 
 /// A cluster that is served at a socket as long as a function of `cluster` is retained.
 final class RunningAdapter: Sendable {
+  /// All adapters of the tests have one thread.
+  private static let executor = EventLoopExecutor()
+
   let directory: String
   private let serving: Task<Void, any Error>
 
@@ -33,7 +36,7 @@ final class RunningAdapter: Sendable {
     serving = Task {
       try await cluster.serve(
         listeningOn: descriptor, as: "adapter", maximumConnections: maximumConnections,
-        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        on: Self.executor, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
   }
 

@@ -8,6 +8,9 @@ import Testing
 
 /// A cluster that an adapter serves at a socket: in memory, by this process, or by another program.
 final class SharedCluster: Sendable {
+  /// All clusters of this process have one thread.
+  private static let executor = EventLoopExecutor()
+
   let engine: MemoryEngine
   private let directory: String
   private let serving: Task<Void, any Error>
@@ -27,7 +30,7 @@ final class SharedCluster: Sendable {
     let descriptor = try listen(at: directory + "/cluster.sock")
     serving = Task {
       try await engine.cluster.serve(
-        listeningOn: descriptor, as: "adapter",
+        listeningOn: descriptor, as: "adapter", on: Self.executor,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
   }
