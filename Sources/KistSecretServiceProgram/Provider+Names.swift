@@ -2,7 +2,9 @@ internal import KistBus
 internal import KistCore
 
 extension Provider {
-  func takeNames() async {
+  /// Takes the names; ends the service if another program has one of them for longer than `patience`.
+  func takeNames(patience: Duration = .zero) async {
+    let latest = ContinuousClock.now + patience
     do throws(BusError) {
       let match = busCall("AddMatch")
       match.write(
@@ -10,12 +12,15 @@ extension Provider {
           + "member='NameOwnerChanged',arg2=''")
       _ = try await bus.reply(to: match)
       for name in Self.names {
-        guard try await take(name) else {
-          return end(
-            StorageError(
-              .unavailable,
-              "\(await owner(of: name)) already provides the Secret Service on this bus",
-              hint: "stop it first, or keep it: kist works with it, too"))
+        while try await !take(name) {
+          guard ContinuousClock.now < latest else {
+            return end(
+              StorageError(
+                .unavailable,
+                "\(await owner(of: name)) already provides the Secret Service on this bus",
+                hint: "stop it first, or keep it: kist works with it, too"))
+          }
+          await bus.sleep(for: .milliseconds(20))
         }
       }
     } catch {

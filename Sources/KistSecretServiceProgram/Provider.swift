@@ -46,7 +46,8 @@ actor Provider {
       service.forget(name)
     }
     clients = [:]
-    Task.immediate { await takeNames() }
+    // A busy bus may not know yet that the old connection, which had the names, is closed.
+    Task.immediate { await takeNames(patience: .seconds(5)) }
   }
 
   /// Connects the service to the bus, and takes the names.

@@ -81,15 +81,24 @@
     _ functions: SecretService.Functions, on address: String, idleExit: Duration? = nil
   ) -> End { startService(on: address, idleExit: idleExit) { _ in functions } }
 
-  /// Runs a test with a program on a bus on which a service runs.
+  /// Runs a test with a program on a bus on which a service runs; if the test fails and the service has
+  /// ended, reports why.
   func withService<Result>(
     _ functions: SecretService.Functions = .init(.inMemory()),
     _ body: (BusClient, PrivateBus) async throws -> Result
   ) async throws -> Result {
     try await withPrivateBus { bus in
-      _ = startService(functions, on: bus.address)
-      try await poll("the service has its name") { try await bus.hasProvider() }
-      return try await body(try await BusClient.connect(to: bus.address), bus)
+      let end = startService(functions, on: bus.address)
+      do {
+        try await poll("the service has its name") { try await bus.hasProvider() }
+        return try await body(try await BusClient.connect(to: bus.address), bus)
+      } catch {
+        for reason in end.reasons {
+          Issue.record("the service ended: \(String(describing: reason))")
+        }
+        for reason in end.busErrors { Issue.record("its connection ended: \(reason)") }
+        throw error
+      }
     }
   }
 
