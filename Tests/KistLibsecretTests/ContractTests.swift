@@ -66,7 +66,7 @@
     }
   }
 
-  /// Runs a test with a gnome-keyring; if the test fails and the program has ended, reports how.
+  /// Runs a test with a gnome-keyring; if the test throws and the program has ended, reports how.
   private func withGnomeKeyring(
     _ start: GnomeKeyring.Start, _ body: (PrivateBus, GnomeKeyring) async throws -> Void
   ) async throws {

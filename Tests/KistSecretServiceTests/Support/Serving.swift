@@ -81,7 +81,7 @@
     _ functions: SecretService.Functions, on address: String, idleExit: Duration? = nil
   ) -> End { startService(on: address, idleExit: idleExit) { _ in functions } }
 
-  /// Runs a test with a program on a bus on which a service runs; if the test fails and the service has
+  /// Runs a test with a program on a bus on which a service runs; if the test throws and the service has
   /// ended, reports why.
   func withService<Result>(
     _ functions: SecretService.Functions = .init(.inMemory()),
