@@ -29,6 +29,7 @@ extension LocalCopy {
     copy.apply = kept.apply
     copy.applyLater = kept.applyLater
     copy.flush = kept.flush
+    copy.retryFlush = kept.retryFlush
     let (credentials, backups) = (storage.credentials, storage.backups)
     copy.storage.credentials.load = { request throws(StorageError) in
       if kept.has(tag(request.key)) { try await kept.flushOnce() }
@@ -95,6 +96,10 @@ private final class KeptChanges: Sendable {
   func flush() async throws(StorageError) {
     guard kept.withLock({ $0 != nil }) else { return }
     try await turn.take { () throws(StorageError) in try await write() }
+  }
+
+  func retryFlush() async throws(StorageError) {
+    if kept.withLock({ $0?.failure != nil }) { try await flush() }
   }
 
   /// Writes what is kept for a request that reads; throws the reason if that failed before.

@@ -63,7 +63,7 @@ extension Replica {
     let start = options.moment()
     let reading = try await cluster.head(known.keys.generation)
     if reading.head == known.headRecord, try copy.state() == known.state {
-      try await copy.flush()
+      try await copy.retryFlush()
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
     }
     if let own, own.puts[.head(generation: known.keys.generation)] == reading.head {
@@ -125,7 +125,7 @@ extension Replica {
       announcements.continuation.yield()
     }
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
-    if start == nil { changesToWrite.continuation.yield() }
+    if start == nil { changesToWrite.continuation.yield() } else { writeNoteIfDue() }
   }
 
   /// Returns the row that the copy has under a key tag; `nil` if it has none.
@@ -178,6 +178,7 @@ extension Replica {
       CopyChange(leaving: rows, instead: try await copy.tags(), state: last.state))
     advance(
       to: last, confirmedAt: start, reading.position, storing: [:], events: [.reset])
+    writeNoteIfDue()
   }
 }
 

@@ -8,7 +8,7 @@ extension Replica {
   /// Keeps the copy up to date until the task is cancelled or the replica is closed.
   ///
   /// The cluster reports commits at once. The head is also confirmed every few seconds, because a
-  /// cluster that is cut off reports nothing. After `close`, it ends with the next confirmation.
+  /// cluster that is cut off reports nothing. It ends when the replica is closed.
   func follow() async {
     await withTaskGroup { group in
       group.addTask { await self.confirmRegularly() }
@@ -25,7 +25,12 @@ extension Replica {
 
   private func confirmRegularly() async {
     while isFollowing {
-      if (try? await refresh()) != nil { await writeBeacon() }
+      if (try? await refresh()) != nil {
+        await writeBeacon()
+      } else {
+        // The disk may have space again, although the cluster does not answer.
+        try? await copy.retryFlush()
+      }
       await options.sleep(options.confirmsEvery)
     }
   }

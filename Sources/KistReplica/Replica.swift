@@ -133,10 +133,9 @@ final class Replica: Sendable {
     }
   }
 
-  /// Remembers a verified state that the copy has, and reports the changes to watchers.
+  /// Remembers a verified state that the copy has, in memory or on disk, and reports the changes to watchers.
   ///
-  /// - Parameter start: when a read of this head began. `nil` if the head was not read: then the copy may
-  ///   have the changes in memory only.
+  /// - Parameter start: when a read of this head began; `nil` if the head was not read.
   func advance(
     to known: KnownVault, confirmedAt start: Moment?, _ position: ClusterPosition,
     storing rows: [RecordID: SealedRow?], events: [CredentialChange]
@@ -149,7 +148,6 @@ final class Replica: Sendable {
       state.position = position
       for (key, row) in rows { state.services[key] = row?.identity.tag.service }
     }
-    if start != nil { writeNoteIfDue() }
     watchers.tell(events)
   }
 

@@ -19,7 +19,7 @@ package struct ReplicaOptions: Sendable {
   /// The time between two confirmations of the head while the replica follows the cluster.
   package var confirmsEvery: Duration = .seconds(3)
   /// The longest time that changes of other machines are in memory only, until many are written at once.
-  package var writesAfter: Duration = .seconds(1)
+  package var writesAfter: Duration = .seconds(5)
   /// The shortest time between two beacons of this machine while the replica follows the cluster.
   package var beaconsEvery: Duration = .seconds(10)
   /// Returns the time of the system's clock.

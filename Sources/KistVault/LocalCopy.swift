@@ -25,6 +25,8 @@ package struct LocalCopy: Sendable {
   package var applyLater: @Sendable (CopyChange) async throws(StorageError) -> Void
   /// Writes the changes that are not on disk yet.
   package var flush: @Sendable () async throws(StorageError) -> Void = {}
+  /// Does the same as `flush` if that failed before.
+  package var retryFlush: @Sendable () async throws(StorageError) -> Void = {}
   /// Returns the note beside the copy; `nil` if there is none.
   package var note: @Sendable () throws(StorageError) -> [UInt8]?
   /// Replaces the note beside the copy.

@@ -36,7 +36,7 @@ private struct Follower {
     machine = try await join(cluster, options)
     events = try await machine.watch.begin(WatchRequest()).makeAsyncIterator()
     following = Task { [machine] in await machine.follow() }
-    // A confirmation would write the changes.
+    // A confirmation that finds other changes would write all of them.
     while !isListening.load(ordering: .relaxed) || !hasConfirmed.load(ordering: .relaxed) {
       await Task.yield()
     }
@@ -117,8 +117,10 @@ private final class FaultyDisk: Sendable {
       #expect(try await follower.events.next() == .saved(.sample, saved.revision))
       #expect(follower.machine.status().revision == saved.revision)
     }
-    #expect(disk.sequence == before && disk.writes == writes)
+    // A confirmation does not write them, either.
     try await follower.machine.refresh()
+    #expect(disk.sequence == before && disk.writes == writes)
+    _ = try await follower.machine.credentials.load(.sample)
     #expect(disk.sequence == before.map { $0 + 3 } && disk.writes == writes + 1)
     await follower.end()
     await other.close()
@@ -243,6 +245,20 @@ private final class FaultyDisk: Sendable {
     await other.close()
   }
 
+  @Test func `is written by a confirmation if the disk was full before`() async throws {
+    let (_, follower, other) = try await machines()
+    let before = disk.sequence
+    try await other.credentials.save(.sample(secret: "new"))
+    _ = try await follower.events.next()
+    disk.makeFull(true)
+    await expect(.full) { try await follower.machine.credentials.load(.sample) }
+    disk.makeFull(false)
+    try await follower.machine.refresh()
+    #expect(disk.sequence == before.map { $0 + 1 } && follower.machine.status().problem == nil)
+    await follower.end()
+    await other.close()
+  }
+
   @Test(arguments: [true, false])
   func `does no harm if a write of it has landed although it failed`(isOwn: Bool) async throws {
     let (_, follower, other) = try await machines()
@@ -252,7 +268,7 @@ private final class FaultyDisk: Sendable {
     if isOwn {
       try await follower.machine.credentials.save(.sample(key, secret: "own"))
     } else {
-      await expect(.timeout) { try await follower.machine.refresh() }
+      await expect(.timeout) { try await follower.machine.credentials.load(.sample) }
       try await other.credentials.save(.sample(key, secret: "own"))
       try await follower.machine.refresh()
     }
