@@ -21,7 +21,7 @@ extension Replica {
     }
   }
 
-  private var isFollowing: Bool { !Task.isCancelled && !state.withLock(\.isClosed) }
+  private var isFollowing: Bool { !Task.isCancelled && !state.withLock(\.isClosing) }
 
   private func confirmRegularly() async {
     while isFollowing {

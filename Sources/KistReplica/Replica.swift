@@ -28,6 +28,10 @@ final class Replica: Sendable {
     var isRenewed = false
     /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
+    /// The number of refreshes that have begun.
+    var refreshes = 0
+    /// Whether the replica is closed once the running change is done.
+    var isClosing = false
     var isClosed = false
   }
 
@@ -79,8 +83,25 @@ final class Replica: Sendable {
   }
 
   /// Reads the head, and waits until the copy has it.
+  ///
+  /// Callers that wait for their turn share the next refresh, so that they do not fail one after another
+  /// while the cluster does not answer.
   func refresh() async throws(StorageError) {
-    try await turn.take { () throws(StorageError) in try await catchUp() }
+    let before = state.withLock(\.refreshes)
+    try await turn.take { () throws(StorageError) in
+      let isShared = try state.withLock { state throws(StorageError) in
+        // Otherwise `close` would wait for each of them.
+        if state.isClosing { throw .closed }
+        // One that began after this call has every change that was made before this call.
+        if state.refreshes > before {
+          if state.confirmedAt == nil { throw state.problem ?? .noAnswer }
+          return true
+        }
+        state.refreshes += 1
+        return false
+      }
+      if !isShared { try await catchUp() }
+    }
   }
 
   /// Returns a credential from the copy.
@@ -172,6 +193,7 @@ final class Replica: Sendable {
 
   /// Waits for the running change, and closes the copy.
   func close() async {
+    state.withLock { $0.isClosing = true }
     try? await turn.take {
       let wasClosed = state.withLock { state in
         defer { state.isClosed = true }

@@ -32,6 +32,37 @@ import Testing
     await machine.close()
   }
 
+  @Test(arguments: [false, true])
+  func `fails all requests that wait together, or closes before them`(
+    isClosed: Bool
+  ) async throws {
+    let vault = try await TestVault()
+    let isSlow = Atomic(false)
+    let isAnswering = Atomic(false)
+    let reads = Atomic(0)
+    var cluster = vault.engine.cluster
+    cluster.head = { generation throws(StorageError) in
+      guard isSlow.load(ordering: .relaxed) else {
+        return try await vault.engine.cluster.head(generation)
+      }
+      reads.add(1, ordering: .relaxed)
+      while !isAnswering.load(ordering: .relaxed) { await Task.yield() }
+      throw .noAnswer
+    }
+    let machine = try await vault.join(1, in: directory, on: cluster)
+    isSlow.store(true, ordering: .relaxed)
+    let confirmations = (1...10).map { _ in Task.immediate { try await machine.refresh() } }
+    while reads.load(ordering: .relaxed) == 0 { await Task.yield() }
+    let closing = Task.immediate { if isClosed { await machine.close() } }
+    isAnswering.store(true, ordering: .relaxed)
+    await closing.value
+    for confirmation in confirmations {
+      await expect(.unavailable) { try await confirmation.value }
+    }
+    #expect(reads.load(ordering: .relaxed) == (isClosed ? 1 : 2))
+    await machine.close()
+  }
+
   @Test func `loads up to the maximum age of the last confirmation, also after a restart`()
     async throws
   {
