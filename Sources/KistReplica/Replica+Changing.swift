@@ -134,7 +134,7 @@ extension Replica {
       if case .committed = try await cluster.commit(commit) { claimsSuccess = true }
     } catch { refusal = error }
     let own = claimsSuccess ? commit : nil
-    switch await fate(of: operation, in: own, after: known, until: end) {
+    switch await fate(of: operation, in: own, after: known, refused: refusal?.code, until: end) {
     case .made: return true
     case .lost(let problem):
       if claimsSuccess { throw .liedAboutCommit }
@@ -186,15 +186,20 @@ extension Replica {
   ///
   /// The verified log decides. While the head is still the one before, the commit may yet be made. So
   /// this takes its number with a change that does nothing: whichever is made settles the other. It
-  /// also waits until the copy has the change, but no longer than the deadline.
+  /// also waits until the copy has the change, but no longer than the deadline. It ends early if the
+  /// cluster refuses both changes for the same reason that stays, for example because it has no space.
   ///
-  /// - Parameter commit: the commit, if the cluster says that it was made.
+  /// - Parameters:
+  ///   - commit: The commit, if the cluster says that it was made.
+  ///   - refusal: Why the cluster refused it.
   private func fate(
-    of operation: RecordID, in commit: Commit?, after known: KnownVault, until end: Duration
+    of operation: RecordID, in commit: Commit?, after known: KnownVault,
+    refused refusal: StorageError.Code?, until end: Duration
   ) async -> Fate {
     let sequence = known.state.sequence + 1
     var isMade: Bool?
     var hasTried = false
+    var isRefused = false
     for attempt in 0... {
       var problem: StorageError?
       do throws(StorageError) {
@@ -209,10 +214,15 @@ extension Replica {
       // Another answer of the cluster may be true, or the disk may have space again.
       if isLate, hasTried || problem != nil { return .unknown(problem ?? .notSettled) }
       if problem == nil {
+        if isRefused { return .unknown(.notSettled) }
         hasTried = true
         // A machine that is not a writer any longer can only wait.
         if let (nothing, _) = try? self.commit(.nothing, known.state, nil, after: known) {
-          _ = try? await cluster.commit(nothing)
+          do throws(StorageError) { _ = try await cluster.commit(nothing) } catch {
+            isRefused =
+              error.code == refusal
+              && [.full, .denied, .tooLarge, .badRequest].contains(error.code)
+          }
         }
       }
       if attempt > 0 { await options.backOff(before: attempt) }

@@ -45,6 +45,23 @@ import Testing
     await machine.close()
   }
 
+  @Test(arguments: [StorageError.Code.full, .denied])
+  func `that the cluster refuses, with all others, is soon answered`(
+    code: StorageError.Code
+  ) async throws {
+    let vault = try await TestVault()
+    let commits = Atomic(0)
+    let cluster = vault.committing { _ throws(StorageError) in
+      commits.add(1, ordering: .relaxed)
+      throw StorageError(code, "refused", outcome: .unchanged)
+    }
+    let machine = try await vault.join(1, in: directory, on: cluster, options: time.options(1))
+    // No other change shows that this one will not be made.
+    let error = await expect(code) { try await machine.credentials.save(.sample()) }
+    #expect(error?.outcome == .unknown && commits.load(ordering: .relaxed) == 2)
+    await machine.close()
+  }
+
   @Test func `whose outcome is unknown has no hint that nothing was changed`() async throws {
     let vault = try await TestVault()
     let isCut = Atomic(false)
