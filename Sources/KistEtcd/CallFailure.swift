@@ -15,6 +15,16 @@
     var isCompacted = false
     /// Whether the reply may exceed the limit of a message, so that a request for less is worth a try.
     var isTooLarge = false
+    /// The text of the error, for the log.
+    var reason: String
+
+    init(
+      error: StorageError, mayBeMade: Bool, concernsNode: Bool, reason: (any Error)? = nil
+    ) {
+      (self.error, self.mayBeMade, self.concernsNode) = (error, mayBeMade, concernsNode)
+      self.reason =
+        reason.map { visible(String("\($0)".unicodeScalars.prefix(300))) } ?? error.message
+    }
 
     static func noTime(wasSent: Bool) -> CallFailure {
       CallFailure(
@@ -35,6 +45,7 @@
     init(_ error: any Error, wasSent: Bool, mayExceedLimit: Bool = false) {
       guard let error = error as? RPCError else {
         self = .noTime(wasSent: wasSent)
+        if let error = error as? StorageError { (self.error, reason) = (error, error.message) }
         return
       }
       let text = error.message
@@ -68,9 +79,10 @@
           text.contains("not supported for learner") || text == "etcdserver: no leader"
         self.init(
           error: StorageError(
-            .unavailable, "etcd is unavailable: \(error.code)",
+            .unavailable, "etcd is unavailable",
             hint: "see the log of kist-etcd, and the state of the nodes"),
-          mayBeMade: wasSent && !isRefused, concernsNode: true)
+          mayBeMade: wasSent && !isRefused, concernsNode: true,
+          reason: error)
       }
     }
 

@@ -3,6 +3,7 @@
   internal import KistCluster
   internal import KistCore
   internal import KistServer
+  internal import Logging
   internal import SwiftProtobuf
   private import Synchronization
 
@@ -23,16 +24,26 @@
       /// The index of the node in use.
       var index = 0
       var client: NodeClient?
+      /// The nodes whose failure was logged, and that have answered no call since then.
+      var failed: Set<Int> = []
     }
 
     private let addresses: [NodeAddress]
     private let files: CertificateFiles
     /// Runs the connections, and the tasks that wait for replies.
     let executor: EventLoopExecutor
+    private let logger: Logger
+    /// A gate for each node, for one that answers and fails by turns.
+    private let gates: [LogGate]
     private let state = Mutex(State())
 
-    init(_ addresses: [NodeAddress], _ files: CertificateFiles, _ executor: EventLoopExecutor) {
+    init(
+      _ addresses: [NodeAddress], _ files: CertificateFiles, _ executor: EventLoopExecutor,
+      logger: Logger
+    ) {
       (self.addresses, self.files, self.executor) = (addresses, files, executor)
+      self.logger = logger
+      gates = addresses.map { _ in LogGate() }
     }
 
     /// Sends a request that changes nothing, to further nodes if one fails.
@@ -66,16 +77,18 @@
         let limit = addresses.count > 1 ? min(rest, Self.attempt) : rest
         let failure: CallFailure
         do {
-          return try await within(
+          let reply: Reply = try await within(
             limit, thenIfSet: wasSent, repeats ? limit : rest, on: executor
           ) {
             try await client.call(method, request, wasSent: wasSent)
           }
+          noteAnswer(of: client)
+          return reply
         } catch {
           failure = CallFailure(error, wasSent: wasSent.isSet, mayExceedLimit: mayExceedLimit)
         }
         guard failure.concernsNode, !Task.isCancelled else { throw failure }
-        advance(from: client)
+        advance(from: client, because: failure)
         guard repeats || !failure.mayBeMade, clock.now + Self.pause < end else { throw failure }
         // All nodes refuse requests until a leader is elected.
         try? await Task.sleep(for: Self.pause)
@@ -100,24 +113,47 @@
 
     /// Returns the client of the node in use.
     func client() throws(CallFailure) -> NodeClient {
-      do {
-        return try state.withLock { state in
-          if let client = state.client { return client }
+      try state.withLock { state throws(CallFailure) in
+        if let client = state.client { return client }
+        do {
           let client = try NodeClient(addresses[state.index], files, executor)
           state.client = client
           return client
+        } catch {
+          let failure = CallFailure(
+            error: StorageError(
+              .unavailable, "the certificate files cannot be used",
+              hint: "check that the certificate and its key belong together"),
+            mayBeMade: false, concernsNode: true, reason: error)
+          note(failure, &state)
+          throw failure
         }
-      } catch { throw CallFailure(error, wasSent: false) }
+      }
     }
 
-    /// Abandons a client, and uses the next node from now on.
-    func advance(from client: NodeClient) {
+    /// Abandons a client after a failure, and uses the next node from now on.
+    func advance(from client: NodeClient, because failure: CallFailure) {
       state.withLock { state in
         guard state.client === client else { return }
+        note(failure, &state)
         state.client = nil
         state.index = (state.index + 1) % addresses.count
       }
       client.abandon()
+    }
+
+    /// Logs the first failure of the node in use, until it answers again.
+    private func note(_ failure: CallFailure, _ state: inout State) {
+      guard !state.failed.contains(state.index), gates[state.index].pass() != nil else { return }
+      state.failed.insert(state.index)
+      logger.warning("the node at \(addresses[state.index]) failed: \(failure.reason)")
+    }
+
+    private func noteAnswer(of client: NodeClient) {
+      state.withLock { state in
+        guard state.client === client, state.failed.remove(state.index) != nil else { return }
+        logger.notice("the node at \(addresses[state.index]) answers again")
+      }
     }
 
     /// Connects again at the next call, with the certificates that the files contain then.

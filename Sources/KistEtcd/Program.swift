@@ -81,7 +81,7 @@
     let logger = Logger(label: "kist-etcd") { StreamLogHandler.standardError(label: $0) }
     // One thread for both sides, so that a change reaches kistd without a switch of threads.
     let executor = EventLoopExecutor()
-    let nodes = Nodes(addresses, files, executor)
+    let nodes = Nodes(addresses, files, executor, logger: logger)
     let descriptor = try listenReplacing(try socketPath(options.socket))
     async let versions: Void = nodes.reportVersions(logger: logger)
     async let maintenance: Void = maintain(certificates, nodes, logger: logger)

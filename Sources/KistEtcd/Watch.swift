@@ -7,7 +7,7 @@
   /// Begins to report the commits of a vault.
   ///
   /// One watch of etcd covers all keys of the vault, because two watches would report the writes of
-  /// one commit at different times. The events of other generations are dropped here.
+  /// one commit at different times. `CommitAssembler` drops what the caller did not ask for.
   func watch(
     _ request: ChangesRequest, keys: Keys, nodes: Nodes
   ) async throws(StorageError) -> ClusterChanges {
@@ -62,7 +62,7 @@
         let failure = CallFailure(error, wasSent: true)
         // A cancelled watch ended because its caller left, not because of a fault of the node.
         if !Task.isCancelled, failure.concernsNode, !assembler.isCompacted {
-          nodes.advance(from: client)
+          nodes.advance(from: client, because: failure)
         }
         begun.set(.failure(failure))
         eventsEnd.finish(throwing: failure.error)
@@ -78,8 +78,9 @@
       }
     } catch {
       work.cancel()
-      nodes.advance(from: client)
-      throw CallFailure.asStorageError(error)
+      let failure = error as? CallFailure ?? CallFailure(error, wasSent: true)
+      if failure.concernsNode, !Task.isCancelled { nodes.advance(from: client, because: failure) }
+      throw failure.error
     }
     return ClusterChanges(on: nodes.executor) { () throws(StorageError) in
       do {
@@ -87,18 +88,7 @@
         let event = try await iterator.next()
         permitsEnd.yield()
         return event
-      } catch { throw CallFailure.asStorageError(error) }
-    }
-  }
-
-  extension CallFailure {
-    /// Returns the error to answer for any error of this module.
-    fileprivate static func asStorageError(_ error: any Error) -> StorageError {
-      switch error {
-      case let error as StorageError: error
-      case let error as CallFailure: error.error
-      default: CallFailure(error, wasSent: true).error
-      }
+      } catch { throw error as? StorageError ?? CallFailure(error, wasSent: true).error }
     }
   }
 #endif

@@ -140,6 +140,11 @@ class OneNode(ClusterTest):
         self.nodes.start(0)
         self.wait_for_head(encoded(b"head 1"))
         self.commit(2, encoded(b"head 1"))
+        # Not at each attempt.
+        lines = [line for line in self.adapter.log_text().splitlines() if " failed: " in line or " answers again" in line]
+        self.assertEqual(len(lines), 2, lines)
+        self.assertIn(" failed: unavailable", lines[0])
+        self.assertIn("answers again", lines[1])
 
     def test_a_node_that_is_paused_is_unavailable_within_3_seconds(self):
         self.commit(1, None)
