@@ -252,7 +252,9 @@ extension StorageError {
   package static let vaultExists = refused(
     "the cluster has a vault already", as: .denied,
     hint: "join it; or name the socket of another cluster with --cluster")
-  fileprivate static let memberExists = refused("the machine is a member of the vault already")
+  fileprivate static let memberExists = refused(
+    "the machine is a member of the vault already",
+    hint: "run `kistd vault join LINE` on it, with any line that was printed for this vault")
   fileprivate static let tooManyMembers = refused(
     "the vault has \(SharedFormat.mostMembers) machines, which is the limit")
   fileprivate static let tooManyAdmins = refused(
@@ -260,7 +262,7 @@ extension StorageError {
     hint: "remove a recovery key with `kistd vault remove ID`")
   fileprivate static let otherAdmin = refused(
     "this admin key is not one of this vault", as: .denied,
-    hint: "name the file with the vault's admin key")
+    hint: "use the vault's newest admin key, or a recovery key that was not removed")
   fileprivate static let readerAdmin = refused(
     "this machine may only read the vault, so it cannot change the list of machines", as: .denied,
     hint: "run the command on a machine that is a writer")

@@ -39,6 +39,9 @@ import Testing
         let loaded = try await daemon.connect().load(key)
         #expect(loaded.secret == Secret(utf8: "x"))
       }
+      // A copy may be of an earlier membership, so nothing is added then.
+      let repeated = try await recover(new, words, typed: paper[1])
+      #expect(repeated.status == .exited(6) && repeated.error.contains("nothing was changed"))
       // The same key acts as the admin key.
       let rotated = try await recover(new, ["rotate"], typed: paper[1])
       #expect(rotated.status == .exited(0), "\(rotated.error)")

@@ -69,7 +69,7 @@ extension SharedVault.Invitation {
     else {
       throw .badRequest(
         "this is not the line with which a machine joins a vault",
-        hint: "copy the whole word that `kistd vault add` printed")
+        hint: "copy the whole line that `kistd vault` init, add or recovery printed")
     }
     self.init(
       vault: vault, admin: Array(bytes[16..<48]), roster: Self.number(bytes[48..<56]),

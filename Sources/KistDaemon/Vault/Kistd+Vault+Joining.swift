@@ -68,6 +68,13 @@ func addThisMachine(
   _ environment: (String) -> String?
 ) async throws(StorageError) -> SharedVault.Invitation {
   let name = try command.required(command.name, "--name")
+  // The copy may be of an earlier membership, with which joining would fail after the machine was added.
+  guard fileStatus(ofLink: options.copyPath) == nil else {
+    throw .copyExists(
+      at: options.copyPath,
+      "if this machine is a member, start kistd; if it was removed, or its key file is lost, "
+        + StorageError.movingAway(options.copyPath))
+  }
   let cluster = try options.cluster(environment)
   let recovery = try command.openRecoveryKey()
   _ = try EncryptedFile.newMachineKey(at: options.machineKey)
@@ -84,9 +91,7 @@ func makeVault(
 ) async throws(StorageError) {
   let name = try command.required(command.name, "--name")
   guard fileStatus(ofLink: options.copyPath) == nil else {
-    throw StorageError(
-      .denied, "this machine has a copy of a vault already, \(options.copyPath)",
-      hint: "for another vault, name another directory with --data; nothing was changed")
+    throw .copyExists(at: options.copyPath)
   }
   try checkThatNoKistdRuns(options)
   let cluster = try options.cluster(environment)
@@ -148,11 +153,22 @@ private final class MadeCopy {
 }
 
 extension StorageError {
+  fileprivate static func copyExists(at path: String, _ hint: String? = nil) -> StorageError {
+    let others = "for another vault, name another directory with --data; nothing was changed"
+    return StorageError(
+      .denied, "this machine has a copy of a vault already, \(path)",
+      hint: [hint, others].compactMap(\.self).joined(separator: "; "))
+  }
+
   fileprivate static func otherCopy(at path: String) -> StorageError {
     StorageError(
       .unavailable, "this machine has a copy with another key, of this vault or of another one",
       hint:
-        "nothing was changed; if this machine was removed and added again, move its former copy "
-        + "away, and join again: `mkdir former && mv \(shellQuoted(path))* former`")
+        "the copy was not changed; if this machine was removed and added again, \(movingAway(path))"
+    )
+  }
+
+  fileprivate static func movingAway(_ path: String) -> String {
+    "move its former copy away, and join again: `mkdir former && mv \(shellQuoted(path))* former`"
   }
 }
