@@ -15,6 +15,8 @@ extension Cluster {
         if let feed = feeds[request.generation], !feed.hasEnded {
           return (feed, feed.add(after: request.after))
         }
+        // Those of generations that nobody follows any longer.
+        feeds = feeds.filter { !$1.hasEnded }
         let feed = Feed(of: request, from: changes)
         feeds[request.generation] = feed
         return (feed, feed.add(after: request.after))

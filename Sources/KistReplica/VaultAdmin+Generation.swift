@@ -218,9 +218,11 @@ extension VaultAdmin {
     of generation: UInt32, beginningWith byte: UInt8
   ) async throws(StorageError) {
     var request = ListRequest(generation: generation, firstByte: byte)
-    while case .page(let page) = try await cluster.list(request), !page.rows.isEmpty {
+    while case .page(let page) = try await cluster.list(request), let last = page.rows.last?.key {
+      // So that a cluster cannot repeat pages for ever.
+      if let after = request.after, last <= after { throw .wrongAnswer }
       try await delete(page.rows.map { .row(generation: generation, key: $0.key) })
-      request.after = page.rows.last?.key
+      request.after = last
       if page.isLast { break }
     }
   }
