@@ -41,7 +41,7 @@ package struct Cluster: Sendable {
 
   /// Begins to report the commits that change a generation, or add a roster.
   ///
-  /// Every commit after the position is reported once, in order, until the cluster has compacted its
+  /// Every such commit after the position is reported once, in order, until the cluster has compacted its
   /// history. A lie: commits that are missing, changed, repeated or never made; a cluster that is cut
   /// off from its other nodes may report nothing, without an error. So a caller confirms the head
   /// every few seconds.

@@ -18,8 +18,8 @@ package struct ChangesRequest: Hashable, Sendable {
   package func matches(_ name: RecordName) -> Bool {
     switch name {
     case .roster: true
-    case .logEntry: false
-    case .announcement, .head, .row, .seen: name.generation == generation
+    case .logEntry, .seen: false
+    case .announcement, .head, .row: name.generation == generation
     }
   }
 }
@@ -38,7 +38,9 @@ package enum ClusterEvent: Hashable, Sendable {
 package struct CommittedWrites: Hashable, Sendable {
   /// The position of the commit.
   package var position: ClusterPosition
-  /// The records that were written, except entries of the log.
+  /// The records that were written.
+  ///
+  /// A reported commit has no entries of the log.
   package var puts: [RecordName: [UInt8]]
   /// The records that were deleted.
   package var deletes: Set<RecordName>

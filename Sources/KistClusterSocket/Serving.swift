@@ -30,6 +30,7 @@ extension Cluster {
     server.program = program
     server.lineLimit = lineLimit
     server.maximumConnections = maximumConnections
+    server.hintAtMaximum = "connect again, or run another \(program) at another socket"
     try await server.run(listeningOn: descriptor, on: executor)
   }
 }

@@ -110,7 +110,7 @@ final class Admission: Sendable {
       let reason = StorageError(
         .busy,
         "there are too many connections; the limit is \(server.maximumConnections)",
-        hint: "connect again, or give \(server.program) a larger --max-connections",
+        hint: server.hintAtMaximum,
         outcome: .unchanged)
       guard let evicted = evictOne(because: reason) else {
         warn("refused a connection: there are too many, all with requests in progress")

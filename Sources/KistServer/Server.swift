@@ -25,6 +25,8 @@ package struct Server: Sendable {
   ///
   /// At this limit, a new connection evicts another.
   package var maximumConnections = Server.usualMaximumConnections
+  /// What a client can do when it is refused or evicted at this limit.
+  package var hintAtMaximum = "connect again, or give kistd a larger --max-connections"
   /// How long a stopped server may continue, to answer the requests that it has received.
   package var grace = Duration.seconds(10)
   /// The shortest time between two log lines about refused or evicted connections.

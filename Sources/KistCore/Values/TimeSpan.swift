@@ -60,8 +60,9 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// The number and the largest unit that needs no fraction, such as `90min`.
+  /// The number and the largest unit that needs no fraction, such as `90min`; `0s` for no time.
   package var description: String {
+    if milliseconds == 0 { return "0s" }
     let unit = Self.units.first { milliseconds % $0.milliseconds == 0 } ?? ("ms", 1)
     return "\(milliseconds / unit.milliseconds)\(unit.name)"
   }
