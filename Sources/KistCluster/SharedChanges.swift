@@ -15,7 +15,7 @@ extension Cluster {
         if let feed = feeds[request.generation], !feed.hasEnded {
           return (feed, feed.add(after: request.after))
         }
-        // Those of generations that nobody follows any longer.
+        // Feeds that have ended would stay in memory, one for each generation.
         feeds = feeds.filter { !$1.hasEnded }
         let feed = Feed(of: request, from: changes)
         feeds[request.generation] = feed
