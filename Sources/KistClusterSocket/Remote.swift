@@ -32,7 +32,7 @@ extension Cluster {
     return Cluster(
       head: adapter.reading(Operation.head.clientFunction(over: exchange)),
       list: adapter.reading(Operation.list.clientFunction(over: exchange)),
-      records: adapter.reading { names throws(StorageError) in
+      records: adapter.reading(mayExceedLimit: true) { names throws(StorageError) in
         let records = try await Operation.records.clientFunction(over: exchange)(names)
         guard records.count == names.count else {
           throw .malformedReply(.key("records", "has another number of records"))
@@ -76,13 +76,17 @@ private struct Adapter: Sendable {
   }
 
   /// Returns a function whose errors have no outcome, because it changes nothing.
+  ///
+  /// - Parameter mayExceedLimit: whether the caller can request fewer records after `tooLarge`.
   func reading<Input, Output>(
+    mayExceedLimit: Bool = false,
     _ call: @escaping @Sendable (Input) async throws(StorageError) -> Output
   ) -> @Sendable (Input) async throws(StorageError) -> Output {
     { input throws(StorageError) in
       do throws(StorageError) { return try await call(input) } catch {
         var error = checked(error)
         error.outcome = nil
+        if error.code == .tooLarge, !mayExceedLimit { error = ofAdapter(error) }
         throw error
       }
     }
@@ -123,6 +127,14 @@ private struct Adapter: Sendable {
     }
   }
 
+  /// Returns the error as one of the adapter.
+  private func ofAdapter(_ error: StorageError) -> StorageError {
+    var error = error
+    error.code = .unavailable
+    error.hint = "see the log of the adapter that listens at \(socketPath)"
+    return error
+  }
+
   /// Returns the error with a code that a cluster may throw.
   ///
   /// Otherwise an adapter could report that a credential does not exist, for example.
@@ -132,8 +144,7 @@ private struct Adapter: Sendable {
     switch error.code {
     case .unavailable, .busy, .full, .denied, .tooLarge, .badRequest, .unknownOperation: break
     case .internal, .notFound, .conflict, .expired, .locked, .timeout, .corrupt, .wrongPassphrase:
-      error.code = .unavailable
-      error.hint = "see the log of the adapter that listens at \(socketPath)"
+      error = ofAdapter(error)
     }
     if error.message.utf8.count > Self.longestText {
       error.message = "the adapter answered with an error whose message is too long"

@@ -72,7 +72,7 @@ extension Cluster {
     let problem = await withTaskGroup(of: ReadPage.self) { group async -> StorageError? in
       func begin(_ request: ListRequest?) {
         guard let request else { return }
-        group.addTask { await read(request) }
+        group.addTask { await readPage(request) }
       }
       for _ in 0..<pagesAtOnce { begin(listing.firstPage()) }
       while let page = await group.next() {
@@ -90,7 +90,21 @@ extension Cluster {
     return listing.rows
   }
 
-  private func read(_ request: ListRequest) async -> ReadPage {
+  /// Calls the body with the rows of each page, as the cluster answers them, from a first page on.
+  func eachPage(
+    from first: ListRequest, _ body: ([ListPage.Row]) async throws(StorageError) -> Void
+  ) async throws(StorageError) {
+    var request = first
+    while case .page(let page) = try await list(request), let last = page.rows.last?.key {
+      // So that a cluster cannot repeat pages for ever.
+      if let after = request.after, last <= after { throw .wrongAnswer }
+      try await body(page.rows)
+      request.after = last
+      if page.isLast { return }
+    }
+  }
+
+  private func readPage(_ request: ListRequest) async -> ReadPage {
     do throws(StorageError) {
       return ReadPage(request: request, reply: .success(try await list(request)))
     } catch { return ReadPage(request: request, reply: .failure(error)) }
@@ -126,9 +140,7 @@ extension Cluster {
     while first < keys.count {
       let keys = keys[first..<min(first + most, keys.count)]
       do throws(StorageError) {
-        let records = try await self.records(
-          keys.map { .row(generation: generation, key: $0) })
-        guard records.count == keys.count else { throw .wrongAnswer }
+        let records = try await read(keys.map { .row(generation: generation, key: $0) })
         for (key, record) in zip(keys, records) {
           // Checked at once, so that a cluster cannot fill the memory with other bytes.
           if let record, Digest(of: record) == saved[key] {
@@ -139,8 +151,13 @@ extension Cluster {
         }
         first += keys.count
       } catch {
-        guard error.code == .tooLarge, keys.count > 1 else { throw error }
-        most = keys.count / 2
+        guard error == .largeRecord else { throw error }
+        // A single row that is too large is not the one that was saved.
+        if keys.count == 1 {
+          others.formUnion(keys)
+          first += 1
+        }
+        most = max(1, keys.count / 2)
       }
     }
     return (rows, others)

@@ -83,11 +83,8 @@ extension Cluster {
     try await readLog(&chain, see)
     let (master, keys) = try next.roster.roster.openMaster(with: machine)
     let sequence = chain.last.head.head.sequence + 1
-    let records = try await records([
-      .logEntry(generation: keys.generation, sequence: sequence)
-    ])
-    guard records.count == 1 else { throw .wrongAnswer }
-    guard let record = records[0] else {
+    let record = try await read(.logEntry(generation: keys.generation, sequence: sequence))
+    guard let record else {
       throw .rolledBack("the cluster does not have the first head of the vault's new key")
     }
     let head = try keys.verifyNextHead(

@@ -77,14 +77,14 @@ extension SharedVault {
   package static func reports(
     after note: [UInt8]?, on cluster: Cluster, _ options: ReplicaOptions
   ) async throws(StorageError) -> [Report] {
-    var chain = HeadChain(after: try KnownVault(noted: note, by: options.machine), copy: nil)
-    try await cluster.extend(&chain, to: nil, for: options.machine)
-    let (keys, roster) = (chain.last.keys, chain.last.roster)
+    let known = try KnownVault(noted: note, by: options.machine)
+    let last = try await cluster.verifiedChanges(after: known, for: options.machine).last
+    let (keys, roster) = (last.keys, last.roster)
     // A recovery key is on paper, and reports nothing.
     let admins = roster.roster.admins
     let recovery = roster.roster.members.filter { admins.contains($0.keys.signing) }.map(\.keys.id)
     let machines = try keys.machines(in: roster.roster).filter { !recovery.contains($0.id) }
-    let beacons = try await cluster.allRecords(machines.map { .seen(machine: $0.id) })
+    let beacons = try await cluster.readAll(machines.map { .seen(machine: $0.id) })
     var points: [(index: Int, point: HeadPoint)] = []
     var reports: [Report] = []
     for (machine, record) in zip(machines, beacons) {
@@ -92,36 +92,20 @@ extension SharedVault {
       do throws(StorageError) {
         if let record, let beacon = try keys.openBeacon(record, of: machine.id, in: roster) {
           report.state = .seen(
-            chain.last.state.epoch.revision(of: beacon.point.sequence), at: beacon.time)
+            last.state.epoch.revision(of: beacon.point.sequence), at: beacon.time)
           points.append((reports.count, beacon.point))
         }
       } catch { report.state = .refused(error) }
       reports.append(report)
     }
     // Read after the beacons, so that every change in a beacon is in the log.
-    let entries = try await cluster.allRecords(
+    let entries = try await cluster.readAll(
       points.map { .logEntry(generation: keys.generation, sequence: $0.point.sequence) })
     for (place, entry) in zip(points, entries)
     where entry.map({ Digest(of: $0) }) != place.point.digest {
       reports[place.index].state = .refused(.otherHistory)
     }
     return reports
-  }
-}
-
-extension Cluster {
-  /// Reads any number of small records.
-  fileprivate func allRecords(
-    _ names: [RecordName]
-  ) async throws(StorageError) -> [[UInt8]?] {
-    var found: [[UInt8]?] = []
-    while found.count < names.count {
-      let next = Array(names[found.count...].prefix(Commit.mostOperations))
-      let records = try await records(next)
-      guard records.count == next.count else { throw .wrongAnswer }
-      found += records
-    }
-    return found
   }
 }
 

@@ -183,6 +183,19 @@ extension Replica {
 }
 
 extension Cluster {
+  /// Reads and verifies all changes after a known head.
+  ///
+  /// Throws `newGeneration` if the vault has a new key.
+  func verifiedChanges(
+    after known: KnownVault, for machine: MachineIdentity
+  ) async throws(StorageError) -> HeadChain {
+    let head = try await head(known.keys.generation).head
+    var chain = HeadChain(after: known, copy: nil)
+    try await extend(&chain, to: head, for: machine)
+    guard head != nil else { throw .lostHead }
+    return chain
+  }
+
   /// Adds all rosters and log entries that the cluster has, and a head that it answered.
   ///
   /// Throws `newGeneration` if the vault has a new key.
@@ -209,14 +222,11 @@ extension Cluster {
   ) async throws(StorageError) {
     while true {
       let entries = chain.nextEntries
-      var found = try await records([chain.nextRoster] + entries)
-      guard found.count == entries.count + 1 else { throw .wrongAnswer }
+      var found = try await read([chain.nextRoster] + entries)
       // Rosters are few and may be large, so they are read one by one.
       while let roster = found[0] {
         try chain.addRoster(roster)
-        let next = try await records([chain.nextRoster])
-        guard next.count == 1 else { throw .wrongAnswer }
-        found[0] = next[0]
+        found[0] = try await read(chain.nextRoster)
       }
       for record in found.dropFirst() {
         guard let record else { break }
@@ -229,7 +239,6 @@ extension Cluster {
 }
 
 extension StorageError {
-  static let wrongAnswer = untrusted("the cluster answered another question than it was asked")
   static let lostHead = rolledBack("the cluster does not have the head of the vault")
   static let keepsChanging = StorageError(
     .busy, "the cluster discarded its history while the vault was read", hint: "try again")

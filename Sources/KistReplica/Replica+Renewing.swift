@@ -41,8 +41,8 @@ extension Replica {
   private func makeNextCopy() async throws(StorageError) {
     guard let make = options.makeNextCopy else { return }
     let known = try known()
-    let records = try await cluster.records([.announcement(generation: known.keys.generation)])
-    guard records.count == 1, let record = records[0] else { return }
+    let record = try await cluster.read(.announcement(generation: known.keys.generation))
+    guard let record else { return }
     let roster = try known.roster.announced(record)
     let isNew = state.withLock { !$0.isRenewed && $0.next?.key != roster.keyCheck }
     guard roster.generation != known.keys.generation, isNew else { return }

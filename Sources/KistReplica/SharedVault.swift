@@ -46,6 +46,11 @@ package struct SharedVault: Sendable {
     package var asOf: Timestamp
     /// Why the head could not be confirmed, or what is wrong with the copy.
     package var problem: StorageError?
+
+    /// Whether the copy has all changes up to the last one that was verified.
+    ///
+    /// After a crash, it can have more of them than its note says.
+    package var isCopyComplete: Bool { head.isLater(than: revision) == false }
   }
 
   /// What an admin gives to a new machine; it has no secret.
@@ -132,7 +137,7 @@ package struct SharedVault: Sendable {
     _ invitation: Invitation, on cluster: Cluster, _ options: ReplicaOptions
   ) async throws(StorageError) -> (KnownVault, GuardedKey, ClusterPosition) {
     var (number, found) = (invitation.roster, nil as (record: [UInt8], roster: VerifiedRoster)?)
-    while let record = try await cluster.records([.roster(number: number)]).first ?? nil {
+    while let record = try await cluster.read(.roster(number: number)) {
       let roster =
         if let found { try VerifiedRoster(verifying: record, after: found.roster) } else {
           try VerifiedRoster(

@@ -80,7 +80,6 @@ extension VaultAdmin {
       }
       await options.backOff(before: attempt)
       known = try await changes(after: known).last
-      guard reading.head != nil else { throw .lostHead }
     }
     throw .othersChange
   }
@@ -217,13 +216,9 @@ extension VaultAdmin {
   private func removeRows(
     of generation: UInt32, beginningWith byte: UInt8
   ) async throws(StorageError) {
-    var request = ListRequest(generation: generation, firstByte: byte)
-    while case .page(let page) = try await cluster.list(request), let last = page.rows.last?.key {
-      // So that a cluster cannot repeat pages for ever.
-      if let after = request.after, last <= after { throw .wrongAnswer }
-      try await delete(page.rows.map { .row(generation: generation, key: $0.key) })
-      request.after = last
-      if page.isLast { break }
+    let first = ListRequest(generation: generation, firstByte: byte)
+    try await cluster.eachPage(from: first) { rows throws(StorageError) in
+      try await delete(rows.map { .row(generation: generation, key: $0.key) })
     }
   }
 

@@ -65,16 +65,15 @@ package struct VaultAdmin: Sendable {
         .logEntry(generation: 1, sequence: 0): head,
       ])
     // The first head alone does not show it: a later generation has another one.
-    let first: [[UInt8]?]
-    do throws(StorageError) { first = try await cluster.records([.roster(number: 1)]) } catch {
+    let first: [UInt8]?
+    do throws(StorageError) { first = try await cluster.read(.roster(number: 1)) } catch {
       throw error.unchanged
     }
-    guard first == [nil] else { throw .vaultExists }
+    guard first == nil else { throw .vaultExists }
     try await settle(commit) { () throws(StorageError) in
-      let found = try await cluster.records([
+      let found = try await cluster.read([
         .logEntry(generation: 1, sequence: 0), .roster(number: 1),
       ])
-      guard found.count == 2 else { throw .wrongAnswer }
       if found[0] == head, found[1] == roster { return true }
       guard found == [nil, nil] else { throw .vaultExists }
       return false
@@ -218,12 +217,8 @@ package struct VaultAdmin: Sendable {
     }
   }
 
-  /// Reads and verifies all changes after a known head.
   func changes(after known: KnownVault) async throws(StorageError) -> HeadChain {
-    let head = try await cluster.head(known.keys.generation).head
-    var chain = HeadChain(after: known, copy: nil)
-    try await cluster.extend(&chain, to: head, for: options.machine)
-    return chain
+    try await cluster.verifiedChanges(after: known, for: options.machine)
   }
 
   private func member(

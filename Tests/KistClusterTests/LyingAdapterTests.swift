@@ -63,6 +63,18 @@ import Testing
     withExtendedLifetime(adapter) {}
   }
 
+  @Test func `cannot say that a single head is too large`() async throws {
+    let adapter = try ScriptedAdapter { _ in
+      #"{"ok":false,"id":1,"error":{"code":"tooLarge","message":"m"}}"# + "\n"
+    }
+    let error = await expect(.unavailable) { try await adapter.cluster().head(1) }
+    #expect(error?.message == "m")
+    await expect(.tooLarge) {
+      try await adapter.cluster().records([.head(generation: 1), .roster(number: 1)])
+    }
+    withExtendedLifetime(adapter) {}
+  }
+
   @Test func `cannot make an error of any length`() async throws {
     let text = String(repeating: "m", count: 1 << 19)
     let adapter = try ScriptedAdapter { _ in

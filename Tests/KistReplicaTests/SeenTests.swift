@@ -18,10 +18,12 @@ import Testing
     try #require(try await reports(vault).first { $0.machine.id == secondID })
   }
 
-  private func reports(_ vault: TestVault) async throws -> [SharedVault.Report] {
+  private func reports(
+    _ vault: TestVault, on cluster: Cluster? = nil
+  ) async throws -> [SharedVault.Report] {
     try await SharedVault.reports(
-      after: try EncryptedFile.note(ofCopy: directory("copy-1.db")), on: vault.engine.cluster,
-      TestVault.options(1))
+      after: try EncryptedFile.note(ofCopy: directory("copy-1.db")),
+      on: cluster ?? vault.engine.cluster, TestVault.options(1))
   }
 
   /// Follows the cluster on a machine until it has reported a revision.
@@ -107,6 +109,35 @@ import Testing
     }
     #expect(error.code == .corrupt)
     await first.close()
+  }
+
+  @Test func `of other machines are shown, although one is larger than kist writes`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    let second = try await vault.join(2, in: directory)
+    let saved = try await first.credentials.save(.sample())
+    try await follow(second, in: vault, until: saved.revision)
+    let large = TestVault.machine(3).keys.id
+    let found = try await reports(
+      vault, on: vault.engine.cluster.tooLarge { $0.contains(.seen(machine: large)) })
+    #expect(found.filter { $0.has(saved.revision) }.map(\.machine.id) == [secondID])
+    let refused = try #require(found.first { $0.machine.id == large })
+    guard case .refused(let error) = refused.state else {
+      Issue.record("a large report was accepted")
+      return
+    }
+    #expect(error.code == .corrupt)
+    for machine in [first, second] { await machine.close() }
+  }
+
+  @Test func `are not shown from a cluster that was rolled back`() async throws {
+    let vault = try await TestVault()
+    let first = try await vault.join(1, in: directory)
+    let earlier = vault.engine.forked()
+    try await first.credentials.save(.sample())
+    // Writes the note with this change.
+    await first.close()
+    await expect(.corrupt) { try await reports(vault, on: earlier.cluster) }
   }
 
   @Test func `are refused if they are of another history`() async throws {

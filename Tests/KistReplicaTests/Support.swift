@@ -112,6 +112,18 @@ final class ManualTime: Sendable {
 }
 
 extension Cluster {
+  /// Returns the cluster with an answer that is too large for some records.
+  func tooLarge(
+    _ isTooLarge: @escaping @Sendable ([RecordName]) -> Bool
+  ) -> Cluster {
+    var cluster = self
+    cluster.records = { names throws(StorageError) in
+      if isTooLarge(names) { throw StorageError(.tooLarge, "the records are too large") }
+      return try await self.records(names)
+    }
+    return cluster
+  }
+
   /// A cluster that cannot be reached.
   static let unreachable = {
     let error = StorageError(

@@ -96,7 +96,7 @@ func makeVault(
   try checkThatNoKistdRuns(options)
   let cluster = try options.cluster(environment)
   // This comes first, so that the user does not type a passphrase in vain, and no key is made.
-  guard try await cluster.records([.roster(number: 1)]) == [nil] else { throw .vaultExists }
+  guard try await cluster.read(.roster(number: 1)) == nil else { throw .vaultExists }
   let admin = try command.openAdminKey(isNew: true, options)
   _ = try EncryptedFile.newMachineKey(at: options.machineKey)
   let replica = try ReplicaOptions(machineKey: options.machineKey)
