@@ -46,14 +46,18 @@ extension Replica {
         let changes = try await cluster.changes(
           ChangesRequest(generation: generation, after: position))
         try await withTaskExecutorPreference(changes.executor) { () throws(StorageError) in
+          var last = position
           for try await event in changes {
             guard case .commit(let writes) = event else { break }
+            // So that a cluster cannot repeat commits for ever.
+            guard writes.position > last else { throw .wrongAnswer }
+            last = writes.position
             try await learn(writes)
             failures = 0
           }
         }
       } catch {}
-      // The status has the reason of a failure.
+      // The status has the reason if the head cannot be confirmed, either.
       if isFollowing { await options.backOff(before: failures) }
       failures += 1
     }
@@ -62,7 +66,11 @@ extension Replica {
   /// Applies a reported commit; reads the changes instead if it does not follow the copy.
   private func learn(_ writes: CommittedWrites) async throws(StorageError) {
     try await turn.take { () throws(StorageError) in
-      if (try? await apply(writes)) != true { try await catchUp() }
+      if (try? await apply(writes)) == true { return }
+      let before = try known().headRecord
+      try await catchUp()
+      // So that a cluster cannot report for ever what changes nothing.
+      guard try known().headRecord != before else { throw .wrongAnswer }
     }
   }
 

@@ -205,7 +205,7 @@ final class Replica: Sendable {
     announcements.continuation.finish()
     changesToWrite.continuation.finish()
     await discardNextCopy()
-    watchers.end(.closed)
+    watchers.end(state.withLock { $0.problem == .newGeneration } ? .newCopy : .closed)
     await copy.storage.close()
   }
 }
@@ -228,6 +228,9 @@ extension StorageError {
     hint:
       "it was restored from a backup, or was not completed; kist completes it when it reaches the "
       + "cluster")
+
+  fileprivate static let newCopy = StorageError(
+    .unavailable, "the vault has a new key, and kistd opens its new copy", hint: "watch again")
 
   /// The same error for a request that changes nothing.
   var withoutOutcome: StorageError {

@@ -1,3 +1,4 @@
+import Foundation
 import KistCluster
 import KistCore
 import KistFile
@@ -54,6 +55,21 @@ import Testing
       try await EncryptedFile.openCopy(file, of: copied(6))
     }
     await (try await EncryptedFile.openCopy(file, of: copied(5))).storage.close()
+  }
+
+  @Test func `is complete if it has more changes than its note after a crash`() async throws {
+    let vault = try await TestVault()
+    let note = URL(filePath: directory("copy-1.db.vault"))
+    let machine = try await vault.join(1, in: directory)
+    let old = try Data(contentsOf: note)
+    let saved = try await machine.credentials.save(.sample())
+    await machine.close()
+    try old.write(to: note)
+    let offline = try await vault.open(1, in: directory, on: .unreachable)
+    let status = offline.status()
+    #expect(status.revision == saved.revision && status.head != saved.revision)
+    #expect(status.isCopyComplete && status.problem == nil)
+    await offline.close()
   }
 
   @Test func `is read while the cluster hides the first head of a new generation`() async throws {

@@ -45,6 +45,7 @@ import Testing
     options.whenGenerationBegins = { _ in began.withLock { $0 += 1 } }
     let first = try await vault.join(1, in: directory, options: options)
     let removed = try await vault.join(2, in: directory)
+    let changes = try await first.watch.begin(WatchRequest()).makeAsyncIterator()
     let saved = try await first.credentials.save(.sample(secret: "one"))
     let listed = try await admin(vault).beginGeneration(
       without: TestVault.machine(2).id, note: note(1))
@@ -56,6 +57,9 @@ import Testing
     #expect(try await first.credentials.load(.sample).secret == Secret(utf8: "one"))
     await expect(.denied) { try await removed.refresh() }
     for machine in [first, removed] { await machine.close() }
+    #expect(try await changes.next() == .saved(.sample, saved.revision))
+    let ended = await expect(.unavailable) { try await changes.next() }
+    #expect(ended?.message.contains("new key") == true)
     await expect(.denied) {
       try await SharedVault.renewal(
         after: note(2), on: vault.engine.cluster, TestVault.options(2))

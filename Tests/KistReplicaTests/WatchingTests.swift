@@ -126,4 +126,37 @@ private final class Pause: Sendable {
     following.cancel()
     for machine in [machine, other] { await machine.close() }
   }
+
+  @Test func `ends a report that repeats a change, and learns the next one`() async throws {
+    let vault = try await TestVault()
+    let other = try await vault.join(2, in: directory)
+    let begun = Atomic(0)
+    let taken = Atomic(0)
+    var cluster = vault.engine.cluster
+    cluster.changes = { request throws(StorageError) in
+      let iterator = try await vault.engine.cluster.changes(request).makeAsyncIterator()
+      begun.add(1, ordering: .relaxed)
+      let last = Mutex<ClusterEvent?>(nil)
+      return ClusterChanges { () throws(StorageError) in
+        if let event = last.withLock(\.self) {
+          taken.add(1, ordering: .relaxed)
+          return event
+        }
+        let event = try await iterator.next()
+        last.withLock { $0 = event }
+        return event
+      }
+    }
+    let machine = try await vault.join(1, in: directory, on: cluster)
+    let changes = try await machine.watch.begin(WatchRequest()).makeAsyncIterator()
+    let following = Task { await machine.follow() }
+    for number in 1...3 {
+      let saved = try await other.credentials.save(.sample(secret: "\(number)"))
+      #expect(try await changes.next() == .saved(.sample, saved.revision))
+    }
+    following.cancel()
+    await following.value
+    #expect(taken.load(ordering: .relaxed) <= begun.load(ordering: .relaxed))
+    for machine in [machine, other] { await machine.close() }
+  }
 }

@@ -171,7 +171,7 @@ extension SharedVaultStatus {
     let seconds = now.secondsSinceEpoch - known.asOf.secondsSinceEpoch
     self.init(
       members: known.members, generation: Int(known.generation), head: known.head,
-      confirmedAgo: Int(max(0, seconds)), isCopyComplete: known.revision == known.head)
+      confirmedAgo: Int(max(0, seconds)), isCopyComplete: known.isCopyComplete)
   }
 }
 

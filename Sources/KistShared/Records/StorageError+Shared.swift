@@ -8,7 +8,7 @@ extension StorageError {
     StorageError(
       .corrupt, message,
       hint:
-        "nothing was changed, and the copy on this machine is intact; find out who can write to the "
+        "nothing was changed, and any copy on this machine is intact; find out who can write to the "
         + "cluster, and compare the status of the other machines")
   }
 
@@ -18,7 +18,7 @@ extension StorageError {
       .corrupt, message,
       hint:
         "check that the adapter serves this vault, for example with `--vault` of kist-etcd; otherwise the "
-        + "cluster was restored from an old snapshot, or shows two histories; nothing was changed, and the "
+        + "cluster was restored from an old snapshot, or shows two histories; nothing was changed, and any "
         + "copy on this machine is intact: back it up with `kist backup`")
   }
 
@@ -28,7 +28,7 @@ extension StorageError {
       .unavailable,
       "the \(record) is of format \(version); this kist reads up to \(SharedFormat.version)",
       hint:
-        "use a newer kist; if there is none, the record is damaged; nothing was changed, and the copy "
+        "use a newer kist; if there is none, the record is damaged; nothing was changed, and any copy "
         + "on this machine is intact")
   }
 
