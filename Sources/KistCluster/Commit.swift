@@ -70,7 +70,7 @@ package enum CommitReply: Hashable, Sendable {
 extension Cluster {
   /// Returns a cluster that refuses requests above the limits before it sends them.
   ///
-  /// Each function that opens a cluster adds this.
+  /// A function that opens or serves a cluster adds this.
   package func enforcingLimits() -> Cluster {
     var cluster = self
     cluster.commit = { commit throws(StorageError) in

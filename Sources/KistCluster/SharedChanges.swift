@@ -12,11 +12,9 @@ extension Cluster {
     let feeds = Mutex<[UInt32: Feed]>([:])
     cluster.changes = { [changes] request throws(StorageError) in
       let found = feeds.withLock { feeds -> (feed: Feed, follower: Follower?) in
-        if let feed = feeds[request.generation], !feed.hasEnded {
-          return (feed, feed.add(after: request.after))
-        }
         // Feeds that have ended would stay in memory, one for each generation.
         feeds = feeds.filter { !$1.hasEnded }
+        if let feed = feeds[request.generation] { return (feed, feed.add(after: request.after)) }
         let feed = Feed(of: request, from: changes)
         feeds[request.generation] = feed
         return (feed, feed.add(after: request.after))

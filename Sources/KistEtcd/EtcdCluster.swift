@@ -13,10 +13,15 @@
     /// A row has about 300 bytes, and at most 1 MiB. If the rows do not fit into a reply of gRPC, a
     /// sixteenth is requested.
     private static let pageSize: Int64 = 1024
+    /// The maximum number of watches at the same time.
+    ///
+    /// One needs at most 20 MiB for commits that were not taken. The unit allows 256 MiB.
+    private static let mostWatches = 8
 
     let nodes: Nodes
     let keys: Keys
 
+    /// The functions, for `serve`, which refuses commits above the limits of etcd.
     var cluster: Cluster {
       Cluster(
         head: { generation throws(StorageError) in try await head(generation) },
@@ -26,7 +31,7 @@
         changes: { request throws(StorageError) in
           try await watch(request, keys: keys, nodes: nodes)
         }
-      ).enforcingLimits().sharingChanges()
+      ).limitingChanges(to: Self.mostWatches).sharingChanges()
     }
 
     private func head(_ generation: UInt32) async throws(StorageError) -> HeadReading {

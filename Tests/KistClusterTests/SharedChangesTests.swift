@@ -58,6 +58,53 @@ import Testing
     #expect(count.value.withLock(\.self) == 2)
   }
 
+  @Test func `get busy for older changes while too many follow those, and a place when one leaves`()
+    async throws
+  {
+    let cluster = engine.cluster.limitingChanges(to: 3).sharingChanges()
+    try await commit(1...3)
+    let shared = try await cluster.changes(request(after: 3))
+    var own = [
+      try await cluster.changes(request(after: 1)), try await cluster.changes(request(after: 2)),
+    ]
+    for another in [request(after: 1), request(2)] {
+      let error = await #expect(throws: StorageError.self) {
+        try await cluster.changes(another)
+      }
+      #expect(error?.code == .busy)
+    }
+    let others = try await cluster.changes(request(after: 3))
+    #expect(try await own[0].take(2).map(\.writes?.position.number) == [2, 3])
+    own.removeFirst()
+    let again = try await cluster.changes(request(after: 1))
+    #expect(try await again.take(2).map(\.writes?.position.number) == [2, 3])
+    try await commit(4...4)
+    #expect(try await shared.take(1).map(\.writes?.position.number) == [4])
+    #expect(try await others.take(1).map(\.writes?.position.number) == [4])
+    extendLifetime(own)
+  }
+
+  @Test func `leave a place when they all leave`() async throws {
+    let cluster = engine.cluster.limitingChanges(to: 2).sharingChanges()
+    try await commit(1...3)
+    let shared = try await cluster.changes(request(after: 2))
+    // The place is free a moment after the last caller has left.
+    func open(_ request: ChangesRequest) async throws -> ClusterChanges {
+      while true {
+        do throws(StorageError) { return try await cluster.changes(request) } catch {
+          guard error.code == .busy else { throw error }
+        }
+        try await Task.sleep(for: .milliseconds(1))
+      }
+    }
+    for generation in 2...5 as ClosedRange<UInt32> {
+      extendLifetime(try await open(request(generation)))
+    }
+    let own = try await open(request(after: 1))
+    #expect(try await own.take(1).map(\.writes?.position.number) == [2])
+    #expect(try await shared.take(1).map(\.writes?.position.number) == [3])
+  }
+
   @Test func `get unavailable if they fall far behind, and all changes if they begin again`()
     async throws
   {
