@@ -15,6 +15,10 @@ import Testing
           ["init", "--name", "two", "--admin-key", two.path + "/admin"], in: two)
         #expect(second.status == .exited(6), "\(second.error)")
         #expect(!FileManager.default.fileExists(atPath: two.path + "/admin"))
+        // kistd does not begin another storage instead of the vault that its user expects.
+        let probe = try await command("kistd", ["probe"] + cluster.options, in: two)
+        #expect(probe.status == .exited(7), "\(probe.output)")
+        #expect((probe.output + probe.error).contains("has not joined"), "\(probe.output)")
         let identity = try await cluster.vault(["identity"], in: two).output.dropLast()
         let wrong = try await command(
           "kistd",

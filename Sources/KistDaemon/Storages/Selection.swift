@@ -11,12 +11,16 @@ struct Selection: Sendable, Equatable {
   /// A clause for the log and for `status`: the state when kistd started, which may have changed.
   var reason: String
 
-  /// Selects a storage; `asked` is `nil` if none was requested by name.
+  /// Selects a storage.
   ///
   /// A pinned storage stays selected even if it is unusable now, and reports its error, because
   /// credentials that seem to vanish are worse than an error.
+  ///
+  /// - Parameters:
+  ///   - asked: the storage that was requested by name; `nil` if none was.
+  ///   - namesCluster: whether the user named the socket of a cluster, and so expects a shared vault.
   static func select(
-    asked: StorageKind?, pin: Pin?, _ probes: Probes
+    asked: StorageKind?, pin: Pin?, namesCluster: Bool = false, _ probes: Probes
   ) throws(StorageError) -> Selection {
     if let pin {
       if let asked, asked != pin.kind { throw .elsewhere(pin.kind, asked: asked) }
@@ -49,7 +53,11 @@ struct Selection: Sendable, Equatable {
       let credentials = kind.isExternal ? "credentials of kist" : "credentials"
       return Selection(kind: kind, reason: "\(kind.name): it had \(credentials)")
     }
-    return try selectEmpty(probes)
+    guard namesCluster else { return try selectEmpty(probes) }
+    // Another storage would seem to work, but would share nothing.
+    guard case .open(_, _?)? = probes[.shared] else { throw .notJoinedYet }
+    return Selection(
+      kind: .shared, reason: "\(StorageKind.shared.name): this machine has joined it")
   }
 
   private static func selectEmpty(_ probes: Probes) throws(StorageError) -> Selection {
@@ -94,6 +102,13 @@ extension Probes {
 }
 
 extension StorageError {
+  fileprivate static let notJoinedYet = StorageError(
+    .unavailable,
+    "the socket of a cluster is named, but this machine has not joined a shared vault",
+    hint:
+      "make a vault with `kistd vault init`, or join one with `kistd vault join`; or remove --cluster "
+      + "and KISTD_CLUSTER")
+
   fileprivate static func elsewhere(_ kind: StorageKind, asked: StorageKind) -> StorageError {
     StorageError(
       .unavailable, "credentials are kept in \(kind.name), but \(asked.name) was requested",
@@ -114,7 +129,8 @@ extension OpenStorage {
     removeUnfinished(of: pinFile.path)
     let probes = await Probes(context, pin: written)
     let pin = written.map { pinFile.settled($0, on: probes[$0.kind]) }
-    let selection = try Selection.select(asked: options.storage, pin: pin, probes)
+    let selection = try Selection.select(
+      asked: options.storage, pin: pin, namesCluster: options.clusterSocket != nil, probes)
     let kind = selection.kind
     var storage = kind.served(try await kind.open(context, pin), options)
     if pin == nil {
@@ -199,7 +215,8 @@ extension StorageDiagnosis {
     do throws(StorageError) {
       let pin = try PinFile(path: context.options.pinFile).read()
       let selection = try Selection.select(
-        asked: context.options.storage, pin: pin, await Probes(context, pin: pin))
+        asked: context.options.storage, pin: pin,
+        namesCluster: context.options.clusterSocket != nil, await Probes(context, pin: pin))
       var chosen = Choice(storage: selection.kind.rawValue, reason: selection.reason)
       do throws(StorageError) { try selection.kind.check(context) } catch {
         guard error.code == .locked else { throw error }

@@ -9,22 +9,26 @@ import Testing
     let testDescription: String
     let asked: StorageKind?
     let pin: Pin?
+    let namesCluster: Bool
     let probes: Probes
     let chosen: StorageKind?
 
     init(
-      _ description: String, asked: StorageKind? = nil, pin: Pin? = nil,
-      keyring: StorageProbe? = nil, file: StorageProbe = absent, is chosen: StorageKind?
+      _ description: String, asked: StorageKind? = nil, pin: Pin? = nil, namesCluster: Bool = false,
+      keyring: StorageProbe? = nil, file: StorageProbe = absent, shared: StorageProbe = absent,
+      is chosen: StorageKind?
     ) {
       testDescription = description
       self.asked = asked
       self.pin = pin
-      probes = (keyring.map { [(.libsecret, $0)] } ?? []) + [(.encryptedFile, file)]
+      self.namesCluster = namesCluster
+      probes =
+        (keyring.map { [(.libsecret, $0)] } ?? []) + [(.encryptedFile, file), (.shared, shared)]
       self.chosen = chosen
     }
 
     func select() throws(StorageError) -> Selection {
-      try Selection.select(asked: asked, pin: pin, probes)
+      try Selection.select(asked: asked, pin: pin, namesCluster: namesCluster, probes)
     }
   }
 
@@ -53,6 +57,15 @@ import Testing
     Case("both in use", keyring: .open(hasCredentials: true), file: filled, is: nil),
     Case("a damaged file", keyring: .open(hasCredentials: true), file: damaged, is: nil),
     Case("a damaged file alone", keyring: .unusable(noBus), file: damaged, is: nil),
+    // The socket of a cluster is named, and there is no copy of a vault.
+    Case("no vault yet", namesCluster: true, keyring: .open(hasCredentials: false), is: nil),
+    Case("an empty vault", namesCluster: true, shared: empty, is: .shared),
+    Case("a vault that cannot be read", namesCluster: true, shared: damaged, is: nil),
+    Case(
+      "no vault yet, and a file in use", namesCluster: true, file: filled, is: .encryptedFile),
+    Case(
+      "no vault yet, and the file asked for", asked: .encryptedFile, namesCluster: true,
+      is: .encryptedFile),
     // One was asked for by name.
     Case("the keyring", asked: .libsecret, is: .libsecret),
     Case("the keyring, beside an empty file", asked: .libsecret, file: empty, is: .libsecret),
