@@ -254,31 +254,6 @@ func line(of machine: SharedVault.Machine, on identity: MachineIdentity) -> Stri
   return "\(machine.id) \(role) \(machine.name)\(isThis)\(isAdmin)"
 }
 
-/// Gives the vault a new key, which a removed machine does not get.
-private func renewKey(
-  _ command: VaultCommand, _ options: Options,
-  _ environment: @escaping @Sendable (String) -> String?
-) async throws(StorageError) {
-  let removed = try command.word.map { word throws(StorageError) in
-    guard let id = RecordID(hexadecimal: word) else {
-      throw .badRequest(
-        "this is not the id of a machine", hint: "`kistd vault members` lists the ids")
-    }
-    return id
-  }
-  let note = try noteOfVault(options)
-  let admin = try command.openAdmin(options, environment)
-  let credentials = try await admin.beginGeneration(without: removed, note: note)
-  guard removed != nil else {
-    printLine("the vault has a new key: \(counted(credentials.count))")
-    return
-  }
-  printLine("removed the machine; the vault has a new key")
-  if credentials.isEmpty { return }
-  printLine("the machine can have read these credentials; change them at their sources:")
-  for summary in credentials { printLine(CredentialReference(summary.key).description) }
-}
-
 /// Returns the note beside the copy; throws `unavailable` if this machine has not joined a vault.
 func noteOfVault(_ options: Options) throws(StorageError) -> [UInt8] {
   guard let note = try EncryptedFile.note(ofCopy: options.copyPath) else { throw .notJoined }

@@ -4,7 +4,6 @@ internal import KistCore
 internal import KistJSON
 internal import KistReplica
 internal import KistShared
-internal import KistWire
 
 /// Which machines of a vault have the newest value of a credential.
 struct SeenReport {
@@ -15,14 +14,7 @@ struct SeenReport {
   init(
     of key: CredentialKey, note: [UInt8], _ options: Options, _ environment: (String) -> String?
   ) async throws(StorageError) {
-    let socket = try socketLocation(options, environment).path
-    let status = try await StorageAccess.remote(socketPath: socket).status()
-    guard status.storage == StorageKind.shared.rawValue else {
-      throw StorageError(
-        .unavailable, "the running kistd does not use the shared vault",
-        hint: "start a kistd that does; `kist status` shows the storage and the reason")
-    }
-    let found = try await UserStorage.remote(socketPath: socket).find(
+    let found = try await RunningVault(options, environment).credentials.find(
       CredentialQuery(service: key.service, account: key.account, limit: 1))
     guard let summary = found.credentials.first else { throw .notFound }
     let replica = try ReplicaOptions(machineKey: options.machineKey)
