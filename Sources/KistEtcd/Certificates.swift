@@ -1,33 +1,99 @@
 #if Etcd
   internal import Glibc
   internal import KistCore
+  internal import KistSystem
   internal import Logging
   internal import NIOSSL
 
-  /// The certificate and key of this machine, as their files were when they were last read.
+  /// The paths of the files for mutual TLS, in PEM.
+  struct CertificateFiles: Sendable {
+    /// The certificates of the authorities that sign the certificates of the nodes.
+    var authority: String
+    /// The certificate of this machine.
+    var certificate: String
+    /// The private key of this machine.
+    var key: String
+  }
+
+  /// The contents of the files for mutual TLS, in PEM, which can be used together.
+  ///
+  /// Connections use these, not the files, which another program may be replacing.
+  struct CertificateTexts: Sendable {
+    let authority: [UInt8]
+    let certificate: [UInt8]
+    let key: [UInt8]
+
+    /// Reads the files; throws `unavailable` if one is missing or is not what it should be.
+    init(_ files: CertificateFiles) throws(StorageError) {
+      authority = Self.bytes(at: files.authority)
+      certificate = Self.bytes(at: files.certificate)
+      key = Self.bytes(at: files.key)
+      let authorities = try Self.certificates(in: authority, of: "--ca")
+      let own = try Self.certificates(in: certificate, of: "--cert")
+      guard let key = try? NIOSSLPrivateKey(bytes: key, format: .pem) else {
+        throw StorageError(
+          .unavailable,
+          "the file of --key is missing, cannot be read by this user, or has no private key in PEM")
+      }
+      var pair = TLSConfiguration.makeClientConfiguration()
+      pair.trustRoots = .certificates(authorities)
+      pair.certificateChain = own.map { .certificate($0) }
+      pair.privateKey = .privateKey(key)
+      guard (try? NIOSSLContext(configuration: pair)) != nil else {
+        throw StorageError(
+          .unavailable, "the certificate of --cert and the key of --key do not belong together")
+      }
+    }
+
+    /// Returns the bytes of a file, at most 1 MiB; none if it cannot be read.
+    private static func bytes(at path: String) -> [UInt8] {
+      let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+      guard descriptor >= 0 else { return [] }
+      defer { close(descriptor) }
+      return KistSystem.bytes(of: descriptor, 0..<1 << 20)
+    }
+
+    private static func certificates(
+      in bytes: [UInt8], of option: String
+    ) throws(StorageError) -> [NIOSSLCertificate] {
+      if let found = try? NIOSSLCertificate.fromPEMBytes(bytes), !found.isEmpty { return found }
+      throw StorageError(
+        .unavailable,
+        "the file of \(option) is missing, cannot be read by this user, or has no certificate in PEM"
+      )
+    }
+  }
+
+  /// The certificates and the key of this machine, as the files were when they last belonged together.
   struct Certificates: Sendable {
     /// The time before the end of a certificate from which it is reported, in days.
     private static let daysOfWarning = 30
     private static let secondsOfDay = 86_400
 
-    let files: CertificateFiles
+    private let files: CertificateFiles
+    private(set) var texts: CertificateTexts
     /// The identity and the time of change of each file.
     private var versions: [FileVersion]
+    /// The files that were refused last, and why.
+    private var refused: (versions: [FileVersion], reason: String)?
 
     /// Reads the files; throws `unavailable` if one is missing or is not what it should be.
     init(_ files: CertificateFiles) throws(StorageError) {
       self.files = files
       versions = Self.versions(of: files)
-      try Self.check(files)
+      texts = try CertificateTexts(files)
     }
 
-    /// Returns whether a file was replaced since the last call, and can be used.
+    /// Reads the files again if one was replaced; returns whether they can be used.
     mutating func haveChanged(logger: Logger) -> Bool {
       let latest = Self.versions(of: files)
       guard latest != versions else { return false }
-      do throws(StorageError) { try Self.check(files) } catch {
-        // A program may be writing the files now. The old ones stay in use.
-        logger.warning("\(error.message); the certificates read before stay in use")
+      do throws(StorageError) { texts = try CertificateTexts(files) } catch {
+        // A program may be writing the files now.
+        if refused?.versions != latest || refused?.reason != error.message {
+          logger.warning("\(error.message); the certificates read before stay in use")
+        }
+        refused = (latest, error.message)
         return false
       }
       versions = latest
@@ -36,29 +102,13 @@
 
     /// Logs a warning if the certificate ends soon.
     func warnOfEnd(now: time_t, logger: Logger) {
-      guard let end = try? NIOSSLCertificate.fromPEMFile(files.certificate).first?.notValidAfter
+      guard let end = try? NIOSSLCertificate.fromPEMBytes(texts.certificate).first?.notValidAfter
       else { return }
       let days = (end - now) / Self.secondsOfDay
       if end <= now {
         logger.error("the certificate has ended: etcd refuses new connections; replace the file")
       } else if days < Self.daysOfWarning {
         logger.warning("the certificate ends in \(days) days; replace the file before")
-      }
-    }
-
-    private static func check(_ files: CertificateFiles) throws(StorageError) {
-      for (path, option) in [(files.authority, "--ca"), (files.certificate, "--cert")] {
-        guard let certificates = try? NIOSSLCertificate.fromPEMFile(path), !certificates.isEmpty
-        else {
-          throw StorageError(
-            .unavailable,
-            "the file of \(option) is missing, cannot be read by this user, or has no certificate in PEM"
-          )
-        }
-      }
-      guard (try? NIOSSLPrivateKey(file: files.key, format: .pem)) != nil else {
-        throw StorageError(
-          .unavailable, "the file of --key is missing, or has no private key in PEM")
       }
     }
 

@@ -6,16 +6,6 @@
   internal import SwiftProtobuf
   private import Synchronization
 
-  /// The files for mutual TLS, in PEM.
-  struct CertificateFiles: Sendable {
-    /// The certificates of the authorities that sign the certificates of the nodes.
-    var authority: String
-    /// The certificate of this machine.
-    var certificate: String
-    /// The private key of this machine.
-    var key: String
-  }
-
   /// The client of one node of etcd, which can be abandoned.
   ///
   /// gRPC has no time limit for a connection attempt. With a node that is stopped, a TLS handshake
@@ -31,15 +21,15 @@
     private let connections: Task<Void, any Error>
 
     init(
-      _ address: NodeAddress, _ files: CertificateFiles, _ executor: EventLoopExecutor
+      _ address: NodeAddress, _ certificates: CertificateTexts, _ executor: EventLoopExecutor
     ) throws {
       let transport = try HTTP2ClientTransport.Posix(
         target: address.target,
         transportSecurity: .mTLS(
-          certificateChain: [.file(path: files.certificate, format: .pem)],
-          privateKey: .file(path: files.key, format: .pem)
+          certificateChain: [.bytes(certificates.certificate, format: .pem)],
+          privateKey: .bytes(certificates.key, format: .pem)
         ) {
-          $0.trustRoots = .certificates([.file(path: files.authority, format: .pem)])
+          $0.trustRoots = .certificates([.bytes(certificates.authority, format: .pem)])
         },
         config: .defaults {
           // etcd closes connections that send pings without a call.

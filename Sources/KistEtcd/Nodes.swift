@@ -21,6 +21,7 @@
     static let pause = Duration.milliseconds(50)
 
     private struct State {
+      var certificates: CertificateTexts
       /// The index of the node in use.
       var index = 0
       var client: NodeClient?
@@ -29,19 +30,19 @@
     }
 
     private let addresses: [NodeAddress]
-    private let files: CertificateFiles
     /// Runs the connections, and the tasks that wait for replies.
     let executor: EventLoopExecutor
     private let logger: Logger
     /// A gate for each node, for one that answers and fails by turns.
     private let gates: [LogGate]
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     init(
-      _ addresses: [NodeAddress], _ files: CertificateFiles, _ executor: EventLoopExecutor,
+      _ addresses: [NodeAddress], _ certificates: CertificateTexts, _ executor: EventLoopExecutor,
       logger: Logger
     ) {
-      (self.addresses, self.files, self.executor) = (addresses, files, executor)
+      (self.addresses, self.executor) = (addresses, executor)
+      state = Mutex(State(certificates: certificates))
       self.logger = logger
       gates = addresses.map { _ in LogGate() }
     }
@@ -98,11 +99,12 @@
     /// Asks each node for its version; `nil` for a node that does not answer.
     func versions() async -> [(NodeAddress, String?)] {
       var versions: [(NodeAddress, String?)] = []
+      let certificates = state.withLock(\.certificates)
       for address in addresses {
         let reply: Etcdserverpb_StatusResponse? = try? await within(
           Self.deadline, thenIfSet: Flag(), Self.deadline, on: executor
-        ) { [files, executor] in
-          try await NodeClient(address, files, executor).call(
+        ) { [executor] in
+          try await NodeClient(address, certificates, executor).call(
             Etcdserverpb_Maintenance.Method.Status.descriptor, Etcdserverpb_StatusRequest(),
             wasSent: Flag())
         }
@@ -116,14 +118,13 @@
       try state.withLock { state throws(CallFailure) in
         if let client = state.client { return client }
         do {
-          let client = try NodeClient(addresses[state.index], files, executor)
+          let client = try NodeClient(addresses[state.index], state.certificates, executor)
           state.client = client
           return client
         } catch {
           let failure = CallFailure(
             error: StorageError(
-              .unavailable, "the certificate files cannot be used",
-              hint: "check that the certificate and its key belong together"),
+              .unavailable, "the certificates cannot be used", hint: "see the log of kist-etcd"),
             mayBeMade: false, concernsNode: true, reason: error)
           note(failure, &state)
           throw failure
@@ -156,9 +157,10 @@
       }
     }
 
-    /// Connects again at the next call, with the certificates that the files contain then.
-    func reconnect() {
+    /// Connects again at the next call, with these certificates.
+    func reconnect(_ certificates: CertificateTexts) {
       state.withLock { state in
+        state.certificates = certificates
         let client = state.client
         state.client = nil
         return client

@@ -75,13 +75,12 @@
     let addresses = try options.endpoint.map { text throws(StorageError) in
       try NodeAddress(text)
     }
-    let files = CertificateFiles(
-      authority: options.ca, certificate: options.cert, key: options.key)
-    let certificates = try Certificates(files)
+    let certificates = try Certificates(
+      CertificateFiles(authority: options.ca, certificate: options.cert, key: options.key))
     let logger = Logger(label: "kist-etcd") { StreamLogHandler.standardError(label: $0) }
     // One thread for both sides, so that a change reaches kistd without a switch of threads.
     let executor = EventLoopExecutor()
-    let nodes = Nodes(addresses, files, executor, logger: logger)
+    let nodes = Nodes(addresses, certificates.texts, executor, logger: logger)
     let descriptor = try listenReplacing(try socketPath(options.socket))
     async let versions: Void = nodes.reportVersions(logger: logger)
     async let maintenance: Void = maintain(certificates, nodes, logger: logger)
@@ -104,7 +103,7 @@
       // A request or a reply can have 2 MiB, which malloc(3) would keep.
       kist_give_back_memory()
       if certificates.haveChanged(logger: logger) {
-        nodes.reconnect()
+        nodes.reconnect(certificates.texts)
         logger.notice("the certificates were replaced; connecting again")
         certificates.warnOfEnd(now: time(nil), logger: logger)
       }

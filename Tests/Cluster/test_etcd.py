@@ -158,19 +158,54 @@ class OneNode(ClusterTest):
             self.nodes.kill(0, signal.SIGCONT)
         self.wait_for_head(encoded(b"head 1"), encoded(b"head 2"))
 
-    def test_a_replaced_certificate_is_used_and_one_near_its_end_is_reported(self):
-        make_certificate(self.nodes.certificates, "client", days=5)
+    def wait_for_log(self, text):
         deadline = time.monotonic() + 30
-        while "ends in" not in self.adapter.log_text():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.5)
-        self.commit(1, None)
-
-    def test_known_faults_of_the_version_are_logged(self):
-        deadline = time.monotonic() + 15
-        while "with known faults" not in self.adapter.log_text():
+        while text not in self.adapter.log_text():
             self.assertLess(time.monotonic(), deadline, self.adapter.log_text())
             time.sleep(0.2)
+
+    def test_a_replaced_certificate_is_used_and_one_near_its_end_is_reported(self):
+        make_certificate(self.nodes.certificates, "client", days=5)
+        self.wait_for_log("ends in")
+        self.commit(1, None)
+
+    def test_a_new_key_is_used_only_with_its_certificate(self):
+        openssl(self.nodes.certificates, "ecparam", "-genkey", "-name", "prime256v1", "-noout", "-out", "client.key")
+        reason = "do not belong together"
+        self.wait_for_log(reason)
+        # kist-etcd connects again to a node that failed, with the old pair.
+        self.nodes.kill(0)
+        self.nodes.start(0)
+        self.nodes.wait_for(0)
+        self.commit(1, None)
+        self.assertEqual(self.adapter.log_text().count(reason), 1)
+        make_certificate(self.nodes.certificates, "client")
+        self.wait_for_log("the certificates were replaced")
+        self.commit(2, encoded(b"head 1"))
+
+    def test_a_client_that_needs_one_watch_too_many_is_busy(self):
+        last = int(self.commit(1, None))
+        def follow(after):
+            connection, reply = self.adapter.changes(1, str(after))
+            self.addCleanup(connection.close)
+            return connection, reply
+        shared, reply = follow(last)
+        self.assertTrue(reply["ok"])
+        for _ in range(7):
+            own, reply = follow(last - 1)
+            self.assertTrue(reply["ok"])
+        self.assertEqual(follow(last - 1)[1]["error"]["code"], "busy")
+        self.assertTrue(follow(last)[1]["ok"])
+        own.close()
+        deadline = time.monotonic() + 30
+        while not follow(last - 1)[1]["ok"]:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.commit(2, encoded(b"head 1"))
+        self.assertEqual(shared.read()["event"], "commit")
+
+    def test_known_faults_of_the_version_are_logged(self):
+        self.wait_for_log("with known faults")
 
     def test_a_client_with_a_certificate_of_another_authority_gets_nothing(self):
         directory = self.directory + "/other"
