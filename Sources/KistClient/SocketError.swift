@@ -59,8 +59,7 @@ package enum SocketError: Error {
 private func kistdError(
   for error: SocketError, at path: String, timeout: Duration, wasSent: Bool
 ) -> StorageError {
-  let adviceOnChange = wasSent ? "; if this was a change, kistd may have made it" : ""
-  return switch error {
+  switch error {
   case .refused(let error): error
   case _ where error.meansNothingListens: nothingListening(at: path)
   case .notConnected(EACCES), .notConnected(EPERM):
@@ -83,11 +82,11 @@ private func kistdError(
   case .ended:
     StorageError(
       .unavailable, "the connection to kistd ended",
-      hint: "`kist status` shows whether kistd still runs" + adviceOnChange)
+      hint: "`kist status` shows whether kistd still runs")
   case .timedOut:
     StorageError(
       .timeout, "kistd did not answer within \(timeout)",
-      hint: "check whether kistd still runs, and its log" + adviceOnChange)
+      hint: "check whether kistd still runs, and its log")
   case .tooLong: .internal("kistd answered with a line over the limit of \(Limits.line) bytes")
   }
 }

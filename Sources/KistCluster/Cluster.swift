@@ -151,6 +151,6 @@ extension StorageError {
   package static let noAnswer = StorageError(
     .unavailable, "the cluster did not answer in time",
     hint:
-      "the change may have been made, or may be made later: `kist load --fresh` shows it, once "
-      + "the cluster answers", outcome: .unknown)
+      "the change may also be made later: `kist load --fresh` shows it, once the cluster answers",
+    outcome: .unknown)
 }

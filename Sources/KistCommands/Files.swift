@@ -82,7 +82,7 @@ struct NewFile: ~Copyable {
       throw StorageError(
         .unavailable,
         "the file was written, but may not survive a power cut: \(systemText(of: errno))",
-        hint: "check the disk, and remove the file or write it again", outcome: .unknown)
+        hint: "check the disk, and remove the file or write it again")
     }
   }
 

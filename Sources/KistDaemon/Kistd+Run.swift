@@ -212,7 +212,11 @@ extension StandardError {
   fileprivate func status(reporting error: any Error) -> CInt {
     switch error {
     case let error as StorageError:
-      if hasJSON { write(json: error.jsonLine) } else { report(error.message, hint: error.hint) }
+      if hasJSON {
+        write(json: error.jsonLine)
+      } else {
+        report(error.messageAndOutcome, hint: error.hint)
+      }
       return error.code.exitStatus
     case let error as CommandNotStarted:
       report(error.description, hint: error.hint)

@@ -25,9 +25,12 @@ extension Replica {
 
   private func confirmRegularly() async {
     while isFollowing {
-      if (try? await refresh()) != nil {
+      do throws(StorageError) {
+        try await refresh()
+        options.afterConfirmation(nil)
         await writeBeacon()
-      } else {
+      } catch {
+        if isFollowing, error != .newGeneration { options.afterConfirmation(error) }
         // The disk may have space again, although the cluster does not answer.
         try? await copy.retryFlush()
       }

@@ -28,6 +28,10 @@ package struct ReplicaOptions: Sendable {
   package var elapsed: @Sendable () -> Duration
   /// Waits; returns early if the task is cancelled.
   package var sleep: @Sendable (Duration) async -> Void = { try? await Task.sleep(for: $0) }
+  /// Is called with the result of each regular confirmation of the head; `nil` if it succeeded.
+  ///
+  /// It is not called while a new key begins.
+  package var afterConfirmation: @Sendable (StorageError?) -> Void = { _ in }
   /// Is called when the vault has a new key, also if this machine was removed.
   ///
   /// Make a new copy then: close the vault, replace the copy by what the given function returns, and open

@@ -263,5 +263,5 @@ extension StorageError {
     hint: "run the command on a machine that is a writer")
   static let othersChange = StorageError(
     .busy, "other machines changed the vault all the time",
-    hint: "try again; nothing was changed", outcome: .unchanged)
+    hint: "try again; no machine and no key was changed", outcome: .unchanged)
 }

@@ -43,7 +43,7 @@ package struct ServiceError: Error, Hashable, Sendable {
 
   /// Makes the error for a failure of kistd.
   package init(_ error: StorageError) {
-    let message = error.message + (error.hint.map { "; " + $0 } ?? "")
+    let message = error.messageAndOutcome + (error.hint.map { "; " + $0 } ?? "")
     switch error.code {
     case .locked, .wrongPassphrase: self = .isLocked
     case .notFound: self = .noSuchObject

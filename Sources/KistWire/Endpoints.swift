@@ -128,21 +128,20 @@ package func exchange(
 /// A read is a request whose operation has no effect (`OperationEffect.none`). The exchange does not
 /// repeat other requests, because kistd may have performed them.
 ///
-/// It removes the `outcome` from the errors of a read, because a read changes nothing.
+/// It removes the `outcome` from the errors of reads and backups, because they change nothing.
 package func repeatingReads(_ exchange: @escaping Exchange) -> Exchange {
   { request throws(StorageError) in
-    guard OperationRow.effect(of: request.operation) == OperationEffect.none else {
-      return try await exchange(request)
-    }
+    let effect = OperationRow.effect(of: request.operation)
     do throws(StorageError) {
       do throws(StorageError) { return try await exchange(request) } catch {
-        guard error.code == .unavailable, error.outcome == .unknown else { throw error }
+        guard effect == OperationEffect.none, error.code == .unavailable, error.outcome == .unknown
+        else { throw error }
         return try await exchange(request)
       }
     } catch {
-      // `exchange` may have set an outcome, because it does not know that this is a read.
+      // `exchange` may have set an outcome, because it does not know the operations.
       var error = error
-      error.outcome = nil
+      if effect == OperationEffect.none || effect == .backup { error.outcome = nil }
       throw error
     }
   }

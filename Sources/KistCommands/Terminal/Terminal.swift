@@ -124,7 +124,7 @@ extension Terminal {
 
   func report(_ error: StorageError, asJSON: Bool) {
     if asJSON { return writeError(error.jsonLine) }
-    note(error.message, hint: error.hint)
+    note(error.messageAndOutcome, hint: error.hint)
   }
 
   /// Prints a note and its hint for the user on standard error.

@@ -88,4 +88,9 @@ public struct StorageError: Error, Hashable, Sendable {
 extension StorageError: CustomStringConvertible {
   /// The code and the message.
   public var description: String { "\(code.rawValue): \(message)" }
+
+  /// The message for the user, which also says if a change may have been made.
+  package var messageAndOutcome: String {
+    outcome == .unknown ? message + "; the change may have been made" : message
+  }
 }

@@ -48,6 +48,7 @@ private func openShared(
   guard pin?.kind == .shared || fileStatus(of: options.copyPath) != nil else { throw .notJoined }
   let cluster = try options.cluster(context.environment)
   var machine = try ReplicaOptions(machineKey: options.machineKey)
+  machine.afterConfirmation = ConfirmationLog(context.logger).note(_:)
   // Every confirmation finds the new key, but the vault is opened again only once.
   let isOutdated = Atomic(false)
   let (number, prepared) = context.renewals.begin()

@@ -248,7 +248,11 @@ func runVaultCommand(
 
 /// Returns the line that describes a machine of the vault.
 func line(of machine: SharedVault.Machine, on identity: MachineIdentity) -> String {
-  let role = machine.role == .writer ? "writer" : "reader"
+  let role =
+    switch machine.role {
+    case .writer: "writer"
+    case .reader: "reader"
+    }
   let isThis = machine.id == identity.id ? " (this machine)" : ""
   let isAdmin = machine.isAdmin ? " (recovery key)" : ""
   return "\(machine.id) \(role) \(machine.name)\(isThis)\(isAdmin)"

@@ -16,7 +16,11 @@ struct SeenReport {
   ) async throws(StorageError) {
     let found = try await RunningVault(options, environment).credentials.find(
       CredentialQuery(service: key.service, account: key.account, limit: 1))
-    guard let summary = found.credentials.first else { throw .notFound }
+    guard let summary = found.credentials.first else {
+      var error = StorageError.notFound
+      if key.account.isEmpty { error.hint = "name the account after the service, if it has one" }
+      throw error
+    }
     let replica = try ReplicaOptions(machineKey: options.machineKey)
     let reports = try await SharedVault.reports(
       after: note, on: try options.cluster(environment), replica)

@@ -46,6 +46,16 @@ import Testing
       StorageError.expired(at: .sample).message == "the credential expired at 2026-11-20T10:00:00Z")
   }
 
+  @Test(arguments: [nil, .unchanged, .unknown] as [StorageError.Outcome?])
+  func `the text for the user says that a change may have been made, if that is not known`(
+    outcome: StorageError.Outcome?
+  ) {
+    let error = StorageError(.unavailable, "no answer came", outcome: outcome)
+    let text =
+      outcome == .unknown ? "no answer came; the change may have been made" : "no answer came"
+    #expect(error.messageAndOutcome == text)
+  }
+
   @Test func `an outcome is not replaced`() {
     #expect(StorageError.notFound.withOutcome(.unchanged).outcome == .unchanged)
     #expect(
