@@ -200,9 +200,9 @@ package struct VaultAdmin: Sendable {
       var problem = StorageError.noAnswer
       do throws(StorageError) { _ = try await cluster.commit(commit) } catch {
         if attempt == 0, error.outcome == .unchanged {
-          // The records decide, if they can be read: a cluster may lie.
           if (try? await isSettled()) == true { return }
-          throw error
+          // A cluster may lie, and no record can show that the change will not be made later.
+          throw error.notSettled
         }
         problem = error
       }

@@ -119,7 +119,8 @@ import Testing
       return try await engine.cluster.records(names)
     }
     let lied = VaultAdmin(signingKey, on: cluster, TestVault.options(1))
-    await expect(.busy) { try await lied.replaceAdminKey(by: publicKey, note: note()) }
+    let lie = await expect(.busy) { try await lied.replaceAdminKey(by: publicKey, note: note()) }
+    #expect(lie?.outcome == .unknown)
     // Another attempt finds that the change is made.
     let number = try await engine.cluster.head(1).head
     let machines = try await signer.replaceAdminKey(by: publicKey, note: try note())
