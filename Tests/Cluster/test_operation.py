@@ -128,44 +128,54 @@ class Snapshot(ClusterTest):
 
 
 class Killed(ClusterTest):
-    CALLS = "read,write,futex,epoll_wait,epoll_ctl"
+    # strace counts the calls of each name apart.
+    CALLS = ["read", "write", "futex", "epoll_wait", "epoll_ctl"]
 
     def test_kist_etcd_is_killed_at_each_system_call_of_a_commit(self):
-        sequence, head, outcomes = 0, None, {}
-        number, completed = 1, 0
-        while completed < 3:
-            self.adapter.stop()
-            self.adapter = self.start_adapter()
-            self.wait_for_head(head)
-            tracer = subprocess.Popen(
-                ["strace", "-f", "-p", str(self.adapter.process.pid), "-o", "/dev/null", "-e", f"trace={self.CALLS}",
-                 "-e", f"inject={self.CALLS}:signal=KILL:when={number}"], stderr=subprocess.PIPE, text=True)
-            self.assertIn("attached", tracer.stderr.readline())
-            request = change(sequence + 1, head, {row(1): encoded(b"row %d" % number)}, [row(2)])
-            try:
-                reply = self.adapter.call(**request)
-            except OSError:
-                reply = None
-            self.adapter.stop()
-            tracer.wait(timeout=30)
-            tracer.stderr.close()
-            self.adapter = self.start_adapter()
-            new = request["puts"]["00000001/head"]
-            self.wait_for_head(head, new)
-            is_made = self.head()["head"] == new
-            if reply:
-                self.assertEqual(is_made, reply["ok"] and reply["committed"], reply)
-            # All writes of the commit, or none.
-            log, latest = self.adapter.call(op="records", names=[f"00000001/log/{sequence + 1:016x}", row(1)])["records"]
-            self.assertEqual((log == new, latest == encoded(b"row %d" % number)), (is_made, is_made))
-            outcomes.setdefault((bool(reply), is_made), []).append(number)
-            if is_made:
-                sequence, head = sequence + 1, new
-            completed = completed + 1 if reply else 0
-            number += 1
+        sequence, head, outcomes, runs = 0, None, set(), 0
+        for call in self.CALLS:
+            number, completed = 1, 0
+            while completed < 3:
+                runs += 1
+                data = encoded(b"%s %d" % (call.encode(), number))
+                request = change(sequence + 1, head, {row(1): data}, [row(2)])
+                is_answered, is_made = self.kill_at(call, number, request, head)
+                # All writes of the commit, or none.
+                new = request["puts"]["00000001/head"]
+                log, latest = self.adapter.call(op="records", names=[f"00000001/log/{sequence + 1:016x}", row(1)])["records"]
+                self.assertEqual((log == new, latest == data), (is_made, is_made))
+                outcomes.add((is_answered, is_made))
+                if is_made:
+                    sequence, head = sequence + 1, new
+                completed = completed + 1 if is_answered else 0
+                number += 1
         # It was killed before the commit was made, after it and before the answer, and after the answer.
-        self.assertEqual(set(outcomes), {(False, False), (False, True), (True, True)})
-        print(number, "calls", end=" ")
+        self.assertEqual(outcomes, {(False, False), (False, True), (True, True)})
+        print(runs, "runs", end=" ")
+
+    def kill_at(self, call, number, request, head):
+        """Kills kist-etcd at a system call of a commit; returns whether it was answered, and whether it was made."""
+        self.adapter.stop()
+        self.adapter = self.start_adapter()
+        self.wait_for_head(head)
+        tracer = subprocess.Popen(
+            ["strace", "-f", "-p", str(self.adapter.process.pid), "-o", "/dev/null", "-e", f"trace={call}",
+             "-e", f"inject={call}:signal=KILL:when={number}"], stderr=subprocess.PIPE, text=True)
+        self.assertIn("attached", tracer.stderr.readline())
+        try:
+            reply = self.adapter.call(**request)
+        except OSError:
+            reply = None
+        self.adapter.stop()
+        tracer.wait(timeout=30)
+        tracer.stderr.close()
+        self.adapter = self.start_adapter()
+        new = request["puts"]["00000001/head"]
+        self.wait_for_head(head, new)
+        is_made = self.head()["head"] == new
+        if reply:
+            self.assertEqual(is_made, reply["ok"] and reply["committed"], reply)
+        return bool(reply), is_made
 
 
 def load_tests(loader, _, pattern):
