@@ -4,8 +4,8 @@ private import Synchronization
 extension Cluster {
   /// Returns the cluster with a limit on the sequences of changes that are open at the same time.
   ///
-  /// Each open sequence can need memory for commits that its caller has not taken. A further one throws
-  /// `busy`.
+  /// Each open sequence can use memory for commits that its caller has not read. At the limit, the next
+  /// call throws `busy`.
   package func limitingChanges(to most: Int) -> Cluster {
     var cluster = self
     let places = Places(most)

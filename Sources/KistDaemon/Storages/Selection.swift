@@ -104,7 +104,7 @@ extension Probes {
 extension StorageError {
   fileprivate static let notJoinedYet = StorageError(
     .unavailable,
-    "the socket of a cluster is named, but this machine has not joined a shared vault",
+    "--cluster or KISTD_CLUSTER is set, but this machine has not joined a shared vault",
     hint:
       "make a vault with `kistd vault init`, or join one with `kistd vault join`; or remove --cluster "
       + "and KISTD_CLUSTER")

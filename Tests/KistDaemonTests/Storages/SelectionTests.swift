@@ -57,7 +57,7 @@ import Testing
     Case("both in use", keyring: .open(hasCredentials: true), file: filled, is: nil),
     Case("a damaged file", keyring: .open(hasCredentials: true), file: damaged, is: nil),
     Case("a damaged file alone", keyring: .unusable(noBus), file: damaged, is: nil),
-    // The socket of a cluster is named, and there is no copy of a vault.
+    // The user named a cluster.
     Case("no vault yet", namesCluster: true, keyring: .open(hasCredentials: false), is: nil),
     Case("an empty vault", namesCluster: true, shared: empty, is: .shared),
     Case("a vault that cannot be read", namesCluster: true, shared: damaged, is: nil),
