@@ -83,9 +83,11 @@ package struct HeadReading: Hashable, Sendable {
   package var head: [UInt8]?
   /// The position at which the head was read.
   package var position: ClusterPosition
+  /// What the user should know of the database and the adapter, in the words of the adapter.
+  package var warnings: [String]
 
-  package init(head: [UInt8]?, position: ClusterPosition) {
-    (self.head, self.position) = (head, position)
+  package init(head: [UInt8]?, position: ClusterPosition, warnings: [String] = []) {
+    (self.head, self.position, self.warnings) = (head, position, warnings)
   }
 }
 

@@ -15,13 +15,21 @@ extension Operation where Input == UInt32, Output == HeadReading {
         write: { generation, writer in writer.member("generation", Int(generation)) }),
       reply: Codec(
         read: { object throws(JSONError) in
-          HeadReading(
+          let warnings = try object["warnings"]?.elements().map { (text) throws(JSONError) in
+            try text.string()
+          }
+          return HeadReading(
             head: try object.required("head").record(),
-            position: try object.required("position").position())
+            position: try object.required("position").position(),
+            warnings: (warnings ?? []).filter { $0.utf8.count <= longestText }
+              .prefix(mostWarnings).map(\.self))
         },
         write: { reading, writer in
           writer.member("head", base64: reading.head)
           writer.member("position", reading.position)
+          if !reading.warnings.isEmpty {
+            writer.member("warnings", arrayOf: reading.warnings) { $1.element($0) }
+          }
         }))
   }
 }
@@ -115,6 +123,12 @@ extension Operation where Input == ChangesRequest, Output == Void {
 ///
 /// A commit with records of 1 MiB (`Commit.mostBytes`) has less, with its records in base64.
 let lineLimit = 2 << 20
+
+/// The maximum number of bytes of a message, a hint or a warning of the adapter.
+let longestText = 1 << 10
+
+/// The maximum number of warnings that a client takes from a reply.
+private let mostWarnings = 8
 
 /// The maximum number of bytes of the records in a reply, in base64 and with quotes and commas.
 ///

@@ -55,9 +55,6 @@ extension Cluster {
 
 /// The adapter at a socket, whose replies may be wrong.
 private struct Adapter: Sendable {
-  /// The maximum number of bytes of a message or a hint of the adapter.
-  private static let longestText = 1 << 10
-
   let socketPath: String
 
   /// Returns an exchange that numbers the requests.
@@ -146,10 +143,10 @@ private struct Adapter: Sendable {
     case .internal, .notFound, .conflict, .expired, .locked, .timeout, .corrupt, .wrongPassphrase:
       error = ofAdapter(error)
     }
-    if error.message.utf8.count > Self.longestText {
+    if error.message.utf8.count > longestText {
       error.message = "the adapter answered with an error whose message is too long"
     }
-    if let hint = error.hint, hint.utf8.count > Self.longestText { error.hint = nil }
+    if let hint = error.hint, hint.utf8.count > longestText { error.hint = nil }
     return error
   }
 }

@@ -60,7 +60,8 @@
       case .resourceExhausted where text.contains("space exceeded"):
         self = .refused(
           .full, "etcd has no space left: its quota is used up",
-          hint: "compact the history, defragment each node, and disarm the alarm, with etcdctl")
+          hint: "run `etcdctl compaction REVISION`, `etcdctl defrag` for each node, and "
+            + "`etcdctl alarm disarm`")
       case .resourceExhausted where text.contains("too many requests"):
         self = .refused(.busy, "etcd has too many requests", hint: "try again later")
       case .internalError where mayExceedLimit:

@@ -100,16 +100,17 @@
       return true
     }
 
-    /// Logs a warning if the certificate ends soon.
-    func warnOfEnd(now: time_t, logger: Logger) {
+    /// Returns a warning if the certificate has ended or ends soon.
+    func warnings(now: time_t) -> [String] {
       guard let end = try? NIOSSLCertificate.fromPEMBytes(texts.certificate).first?.notValidAfter
-      else { return }
-      let days = (end - now) / Self.secondsOfDay
+      else { return [] }
       if end <= now {
-        logger.error("the certificate has ended: etcd refuses new connections; replace the file")
-      } else if days < Self.daysOfWarning {
-        logger.warning("the certificate ends in \(days) days; replace the file before")
+        return ["the certificate of this machine has ended, so new connections fail: replace it"]
       }
+      let days = (end - now - 1) / Self.secondsOfDay + 1
+      guard days <= Self.daysOfWarning else { return [] }
+      let time = days == 1 ? "a day" : "\(days) days"
+      return ["the certificate of this machine ends within \(time): replace it"]
     }
 
     private static func versions(of files: CertificateFiles) -> [FileVersion] {

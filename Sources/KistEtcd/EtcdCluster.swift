@@ -40,7 +40,8 @@
       let reply = try await range(request)
       return HeadReading(
         head: reply.kvs.first.map { Array($0.value) },
-        position: ClusterPosition(revision: reply.header.revision))
+        position: ClusterPosition(revision: reply.header.revision),
+        warnings: nodes.warnings)
     }
 
     private func list(_ list: ListRequest) async throws(StorageError) -> ListReply {
@@ -98,10 +99,14 @@
       do throws(CallFailure) {
         let reply: Etcdserverpb_TxnResponse = try await nodes.change(
           KV.Txn.descriptor, Etcdserverpb_TxnRequest(commit, keys))
+        // etcd makes a commit that only deletes, although its quota is used up.
+        if !commit.puts.isEmpty { nodes.warn([], about: .quota) }
         guard reply.succeeded else { return .headDiffers }
         return .committed(ClusterPosition(revision: reply.header.revision))
       } catch {
         guard error.error.code == .full else { throw error.ofCommit }
+        let texts = [error.error.message, error.error.hint].compactMap(\.self)
+        nodes.warn([texts.joined(separator: "; ")], about: .quota)
         return try await reply(to: commit, despite: error)
       }
     }

@@ -27,9 +27,11 @@
       var client: NodeClient?
       /// The nodes whose failure was logged, and that have answered no call since then.
       var failed: Set<Int> = []
+      /// The warnings, by their subject.
+      var warnings: [WarningSubject: [String]] = [:]
     }
 
-    private let addresses: [NodeAddress]
+    let addresses: [NodeAddress]
     /// Runs the connections, and the tasks that wait for replies.
     let executor: EventLoopExecutor
     private let logger: Logger
@@ -96,21 +98,24 @@
       }
     }
 
-    /// Asks each node for its version; `nil` for a node that does not answer.
-    func versions() async -> [(NodeAddress, String?)] {
-      var versions: [(NodeAddress, String?)] = []
+    /// Asks a node for its version; returns `nil` if it does not tell this user.
+    func version(of address: NodeAddress) async throws(CallFailure) -> EtcdVersion? {
       let certificates = state.withLock(\.certificates)
-      for address in addresses {
-        let reply: Etcdserverpb_StatusResponse? = try? await within(
+      do {
+        let reply: Etcdserverpb_StatusResponse = try await within(
           Self.deadline, thenIfSet: Flag(), Self.deadline, on: executor
         ) { [executor] in
           try await NodeClient(address, certificates, executor).call(
             Etcdserverpb_Maintenance.Method.Status.descriptor, Etcdserverpb_StatusRequest(),
             wasSent: Flag())
         }
-        versions.append((address, reply?.version))
+        return EtcdVersion(reply.version)
+      } catch {
+        let failure = CallFailure(error, wasSent: true, mayExceedLimit: false)
+        // With users, newer versions of etcd answer this only to the user root.
+        guard failure.error.code == .denied else { throw failure }
+        return nil
       }
-      return versions
     }
 
     /// Returns the client of the node in use.
@@ -157,6 +162,15 @@
       }
     }
 
+    /// Sets the warnings about a subject, and logs those that are new.
+    func warn(_ texts: [String], about subject: WarningSubject) {
+      let before = state.withLock { $0.warnings.updateValue(texts, forKey: subject) } ?? []
+      for text in texts where !before.contains(text) { logger.warning("\(text)") }
+    }
+
+    /// What the user of a vault should know, in each reply of `head`.
+    var warnings: [String] { state.withLock { $0.warnings.values.flatMap(\.self).sorted() } }
+
     /// Connects again at the next call, with these certificates.
     func reconnect(_ certificates: CertificateTexts) {
       state.withLock { state in
@@ -166,6 +180,11 @@
         return client
       }?.abandon()
     }
+  }
+
+  /// What a warning is about.
+  enum WarningSubject {
+    case nodes, certificate, quota
   }
 
   /// Runs a function for a limited time, and does not wait for its end after that.

@@ -82,30 +82,33 @@
     let executor = EventLoopExecutor()
     let nodes = Nodes(addresses, certificates.texts, executor, logger: logger)
     let descriptor = try listenReplacing(try socketPath(options.socket))
-    async let versions: Void = nodes.reportVersions(logger: logger)
     async let maintenance: Void = maintain(certificates, nodes, logger: logger)
     try await EtcdCluster(nodes: nodes, keys: Keys(vault: vault)).cluster.serve(
       listeningOn: descriptor, as: "kist-etcd", on: executor, logger: logger)
-    _ = await (versions, maintenance)
+    await maintenance
   }
 
-  /// Connects again when the certificate was replaced, warns before it ends, and returns free memory.
+  /// Connects again when the certificate was replaced, keeps the warnings true, and returns free memory.
   private func maintain(_ certificates: Certificates, _ nodes: Nodes, logger: Logger) async {
     var certificates = certificates
-    var rounds = 0
+    var versions: [NodeAddress: EtcdVersion] = [:]
+    var (round, nextCheck) = (0, 0)
     while !Task.isCancelled {
-      // Once a day.
-      if rounds % 8640 == 0 {
-        certificates.warnOfEnd(now: time(nil), logger: logger)
+      if round == nextCheck {
+        nodes.warn(certificates.warnings(now: time(nil)), about: .certificate)
+        // If the quota is still used up, the next commit says so again.
+        nodes.warn([], about: .quota)
+        // After ten minutes, or after one if a node did not answer.
+        nextCheck += await nodes.checkVersions(&versions) ? 60 : 6
       }
-      rounds += 1
+      round += 1
       try? await Task.sleep(for: .seconds(10))
       // A request or a reply can have 2 MiB, which malloc(3) would keep.
       kist_give_back_memory()
       if certificates.haveChanged(logger: logger) {
         nodes.reconnect(certificates.texts)
         logger.notice("the certificates were replaced; connecting again")
-        certificates.warnOfEnd(now: time(nil), logger: logger)
+        nodes.warn(certificates.warnings(now: time(nil)), about: .certificate)
       }
     }
   }

@@ -1,8 +1,6 @@
 #if Etcd
-  internal import Logging
-
   /// A version of etcd.
-  struct EtcdVersion: Comparable, Sendable, CustomStringConvertible {
+  struct EtcdVersion: Hashable, Comparable, Sendable, CustomStringConvertible {
     let numbers: [Int]
 
     /// Reads a version such as `3.4.23`; `nil` for any other text.
@@ -42,18 +40,24 @@
   }
 
   extension Nodes {
-    /// Asks each node for its version, and logs the known faults of that version.
-    func reportVersions(logger: Logger) async {
-      for (address, version) in await versions() {
-        guard let version else {
-          logger.warning("the node at \(address) does not answer")
-          continue
+    /// Asks each node for its version, and warns of known faults and of nodes that do not answer.
+    ///
+    /// - Parameter known: the last known version of each node.
+    /// - Returns: Whether all nodes answered.
+    func checkVersions(_ known: inout [NodeAddress: EtcdVersion]) async -> Bool {
+      var silent: [String] = []
+      for address in addresses {
+        do throws(CallFailure) { known[address] = try await version(of: address) } catch {
+          silent.append("the node at \(address) does not answer")
         }
-        guard let known = EtcdVersion(version), !known.faults.isEmpty else { continue }
-        logger.warning(
-          "the node at \(address) has etcd \(known), with known faults: \(known.faults.joined(separator: "; "))"
-        )
       }
+      let faulty = Dictionary(grouping: known.values) { $0 }.filter { !$0.key.faults.isEmpty }
+      let faults = faulty.map { version, nodes in
+        "\(nodes.count) of \(addresses.count) nodes have etcd \(version), with known faults: "
+          + version.faults.joined(separator: "; ")
+      }
+      warn(faults + silent, about: .nodes)
+      return silent.isEmpty
     }
   }
 #endif

@@ -61,7 +61,9 @@ extension Replica {
   ) async throws(StorageError) {
     let known = try known()
     let start = options.moment()
+    state.withLock { $0.adapterWarnings = [] }
     let reading = try await cluster.head(known.keys.generation)
+    state.withLock { $0.adapterWarnings = reading.warnings }
     if reading.head == known.headRecord, try copy.state() == known.state {
       try await copy.retryFlush()
       return advance(to: known, confirmedAt: start, reading.position, storing: [:], events: [])
@@ -124,6 +126,8 @@ extension Replica {
     if heads.contains(where: { $0.head.change == .announcement }) {
       announcements.continuation.yield()
     }
+    let areNew = start == nil && trustsAbsence
+    for head in heads { compareTime(of: head, wasMadeNow: areNew) }
     advance(to: last, confirmedAt: start, position, storing: rows, events: events)
     if start == nil { changesToWrite.continuation.yield() } else { writeNoteIfDue() }
   }

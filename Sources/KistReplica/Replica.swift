@@ -28,6 +28,10 @@ final class Replica: Sendable {
     var isRenewed = false
     /// Why the last confirmation failed; before the first one, what is wrong with the copy.
     var problem: StorageError?
+    /// The warnings that the adapter sent with the last head; none if it could not be read.
+    var adapterWarnings: [String] = []
+    /// The last change of another machine whose time differed much from this machine's clock.
+    var oddTime: OddTime?
     /// The number of refreshes that have begun.
     var refreshes = 0
     /// Whether the replica is closed once the running change is done.

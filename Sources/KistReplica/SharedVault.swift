@@ -46,6 +46,8 @@ package struct SharedVault: Sendable {
     package var asOf: Timestamp
     /// Why the head could not be confirmed, or what is wrong with the copy.
     package var problem: StorageError?
+    /// What the user should know of the clocks, the adapter and the cluster.
+    package var warnings: [String]
 
     /// Whether the copy has all changes up to the last one that was verified.
     ///
@@ -183,7 +185,8 @@ extension Replica {
     return SharedVault.Status(
       generation: known.keys.generation, roster: known.roster.roster.number,
       revision: copied.revision, count: copied.count, members: known.roster.roster.members.count,
-      head: known.state.revision, asOf: asOf, problem: problem ?? failure)
+      head: known.state.revision, asOf: asOf, problem: problem ?? failure,
+      warnings: warnings)
   }
 }
 

@@ -100,7 +100,7 @@ class Unit(unittest.TestCase):
                 make_certificate(self.certificates, "client", days=5)
                 self.copy(self.certificates.parents[2], "home/alice/etcd/client.crt", "home/alice/etcd/client.key")
                 deadline = time.monotonic() + 30
-                while "ends in 4 days" not in self.journal():
+                while "ends within 5 days" not in self.journal():
                     self.assertLess(time.monotonic(), deadline, self.journal())
                     time.sleep(0.5)
                 self.assertTrue(self.call(**change(2, encoded(b"head 1")))["committed"])

@@ -86,6 +86,17 @@ import Testing
     withExtendedLifetime(adapter) {}
   }
 
+  @Test func `has at most eight warnings, and none that is too long`() async throws {
+    let texts = [String(repeating: "x", count: 1025)] + (1...9).map { "warning \($0)" }
+    let list = texts.map { "\"\($0)\"" }.joined(separator: ",")
+    let adapter = try ScriptedAdapter { _ in
+      #"{"ok":true,"id":1,"head":null,"position":"7","warnings":[\#(list)]}"# + "\n"
+    }
+    let reading = try await adapter.cluster().head(1)
+    #expect(reading.warnings == Array(texts[1...8]))
+    withExtendedLifetime(adapter) {}
+  }
+
   @Test func `does not end the cluster for the calls after it`() async throws {
     let adapter = try ScriptedAdapter { number in
       number == 0 ? #"{"ok":tr"# : #"{"ok":true,"id":2,"head":"AQ==","position":"7"}"# + "\n"

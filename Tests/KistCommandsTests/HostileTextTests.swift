@@ -93,7 +93,8 @@ private let hostileTexts = [
   ) async {
     let status = StorageStatus(
       storage: "s\(text)", reason: "r\(text)", isLocked: false, unlocksWith: .keyFile,
-      reopensAtRestart: true, durability: .disk, keyProtection: "k\(text)", count: 1)
+      reopensAtRestart: true, durability: .disk, keyProtection: "k\(text)", count: 1,
+      vault: .sample(warnings: ["w\(text)"]))
     let summary = CredentialSummary.sample(
       of: .sample(CredentialKey(service: "s\(text)", account: "a\(text)"), label: "l\(text)"),
       revision: "r\(text)")

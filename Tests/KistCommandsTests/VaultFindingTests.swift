@@ -11,4 +11,12 @@ import Testing
     #expect(output.contains("\nok\tvault\t3 machines, generation 1; confirmed 30s ago\t\n"))
     #expect(status == 0)
   }
+
+  @Test func `shows warnings`() async {
+    var machine = Machine.healthy
+    machine.setStatus { $0.vault = .sample(warnings: ["the clocks differ"]) }
+    let (output, status) = await examine(machine)
+    #expect(output.contains("\nnote\tvault\tthe clocks differ\t"))
+    #expect(status == 0)
+  }
 }

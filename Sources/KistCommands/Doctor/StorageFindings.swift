@@ -35,7 +35,10 @@ func storageFindings(
   if !status.isLocked || status.reopensAtRestart || status.unlocksWith != .keyFile {
     findings.append(.ok("key", status.keyProtection))
   }
-  if let vault = status.vault { findings.append(finding(of: vault)) }
+  if let vault = status.vault {
+    findings.append(finding(of: vault))
+    findings += vault.warnings.map { .note("vault", $0) }
+  }
   if status.keysInRAM == false {
     findings.append(
       .note(

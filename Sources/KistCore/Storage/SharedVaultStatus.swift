@@ -10,15 +10,19 @@ public struct SharedVaultStatus: Sendable, Equatable {
   public var confirmedAgo: Int
   /// Whether the copy on this machine has all changes up to `head`.
   public var isCopyComplete: Bool
+  /// What the user should know of the clocks, the adapter and the cluster.
+  public var warnings: [String]
 
   /// Makes a status from its fields.
   public init(
-    members: Int, generation: Int, head: Revision, confirmedAgo: Int, isCopyComplete: Bool
+    members: Int, generation: Int, head: Revision, confirmedAgo: Int, isCopyComplete: Bool,
+    warnings: [String] = []
   ) {
     self.members = members
     self.generation = generation
     self.head = head
     self.confirmedAgo = confirmedAgo
     self.isCopyComplete = isCopyComplete
+    self.warnings = warnings
   }
 }

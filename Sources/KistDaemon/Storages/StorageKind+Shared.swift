@@ -148,7 +148,8 @@ extension SharedVault {
         durability: .quorum,
         keyProtection:
           "the key file of this machine, \(keyFile): a program that reads it and the copy of the "
-          + "vault gets all secrets",
+          + "vault gets all secrets; the people who run the cluster see how many credentials there are, "
+          + "how large they are, and which machine changes one when, but no names and no secrets",
         keysInRAM: copied.keysInRAM, integrity: copied.integrity,
         problem: known.problem ?? copied.problem, count: Int(clamping: known.count),
         vault: SharedVaultStatus(known, at: .now()))
@@ -172,7 +173,8 @@ extension SharedVaultStatus {
     let seconds = now.secondsSinceEpoch - known.asOf.secondsSinceEpoch
     self.init(
       members: known.members, generation: Int(known.generation), head: known.head,
-      confirmedAgo: Int(max(0, seconds)), isCopyComplete: known.isCopyComplete)
+      confirmedAgo: Int(max(0, seconds)), isCopyComplete: known.isCopyComplete,
+      warnings: known.warnings)
   }
 }
 

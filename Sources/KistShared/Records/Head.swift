@@ -101,7 +101,8 @@ extension GenerationKeys {
         isSignature(signature, of: signed.span, by: member.keys.signing)
       else { throw .forgedHead }
       return VerifiedHead(
-        head: head, digest: Digest(of: bytes), generation: generation, rosterNumber: roster.number)
+        head: head, machine: machine, digest: Digest(of: bytes), generation: generation,
+        rosterNumber: roster.number)
     }
   }
 

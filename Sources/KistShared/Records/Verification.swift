@@ -18,6 +18,8 @@ package struct HeadPoint: Hashable, Sendable {
 package struct VerifiedHead: Equatable, Sendable {
   /// The content.
   package let head: Head
+  /// The machine that signed it.
+  package let machine: RecordID
   /// The hash of the record.
   package let digest: Digest
   /// The generation.

@@ -60,7 +60,8 @@ extension SharedVaultStatus: JSONMembers {
       generation: try object.required("generation").integer(),
       head: try object.required("head").revision(),
       confirmedAgo: try object.required("confirmedAgo").integer(),
-      isCopyComplete: try object.required("copyComplete").bool())
+      isCopyComplete: try object.required("copyComplete").bool(),
+      warnings: try object["warnings"]?.texts() ?? [])
   }
 
   /// Writes the members of `vault` in a status.
@@ -70,6 +71,7 @@ extension SharedVaultStatus: JSONMembers {
     writer.member("head", head.rawValue)
     writer.member("confirmedAgo", confirmedAgo)
     writer.member("copyComplete", isCopyComplete)
+    if !warnings.isEmpty { writer.member("warnings", arrayOf: warnings) { $1.element($0) } }
   }
 }
 

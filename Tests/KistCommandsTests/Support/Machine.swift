@@ -257,10 +257,12 @@ enum Fault: CaseIterable {
 
 extension SharedVaultStatus {
   /// The status of a vault of three machines.
-  static func sample(confirmedAgo: Int = 2, isCopyComplete: Bool = true) -> SharedVaultStatus {
+  static func sample(
+    confirmedAgo: Int = 2, isCopyComplete: Bool = true, warnings: [String] = []
+  ) -> SharedVaultStatus {
     SharedVaultStatus(
       members: 3, generation: 1, head: Revision(rawValue: "a.7"), confirmedAgo: confirmedAgo,
-      isCopyComplete: isCopyComplete)
+      isCopyComplete: isCopyComplete, warnings: warnings)
   }
 }
 

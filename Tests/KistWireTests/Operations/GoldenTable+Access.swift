@@ -52,12 +52,13 @@ extension Golden {
     keyProtection: "a key file", count: 1,
     vault: SharedVaultStatus(
       members: 3, generation: 2, head: Revision(rawValue: "a.7"), confirmedAgo: 4,
-      isCopyComplete: true))
+      isCopyComplete: true, warnings: ["etcd has known faults"]))
 
   private static let vaultMembers =
     #"{"ok":true,"status":{"storage":"shared","locked":false,"reopensAtRestart":true,"#
     + #""durability":"quorum","keyProtection":"a key file","count":1,"vault":{"members":3,"#
-    + #""generation":2,"head":"a.7","confirmedAgo":4,"copyComplete":true},\#(limits)}}"#
+    + #""generation":2,"head":"a.7","confirmedAgo":4,"copyComplete":true,"#
+    + #""warnings":["etcd has known faults"]},\#(limits)}}"#
 
   private static let ofProvider = StorageStatus(
     storage: "libsecret", isLocked: true, unlocksWith: .provider, reopensAtRestart: false,

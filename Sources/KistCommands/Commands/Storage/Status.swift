@@ -19,7 +19,7 @@ struct Status: RequiresStorageAccess {
   func perform(_ access: StorageAccess, _ terminal: Terminal) async throws(StorageError) {
     let status = try await access.status()
     if common.json { return try terminal.writeJSON(status.json()) }
-    let members: [(name: String, value: String?)] = [
+    var members: [(name: String, value: String?)] = [
       ("storage", status.storage), ("path", status.path), ("reason", status.reason),
       ("locked", "\(status.isLocked)"), ("unlocksWith", status.unlocksWith?.rawValue),
       ("reopensAtRestart", "\(status.reopensAtRestart)"),
@@ -34,6 +34,7 @@ struct Status: RequiresStorageAccess {
       ("vault.copyComplete", status.vault.map { "\($0.isCopyComplete)" }),
       ("uptime", status.uptime.map { "\($0)s" }),
     ]
+    members += (status.vault?.warnings ?? []).map { ("vault.warning", $0) }
     let width = terminal.outputIsTerminal ? terminal.outputWidth - 2 : nil
     for case (let name, let value?) in members {
       let text = terminal.lines("\(name): \(value)", to: width)
