@@ -27,7 +27,7 @@ class ContractTest(ClusterTest):
             [os.environ.get("SWIFT", "swift"), "test", "--skip-build", "--filter", "SharedContractTests"], cwd=ROOT,
             env={**os.environ, "KIST_ADAPTER": str(adapter)}, capture_output=True, text=True, timeout=1200)
         failures = [line for line in end.stdout.splitlines() if "✘" in line]
-        self.assertEqual(end.returncode, 0, "\n".join(failures[:20]) or end.stderr[-2000:])
+        self.assertEqual(end.returncode, 0, "\n".join(failures[:20]) or (end.returncode, end.stdout[-2000:], end.stderr[-2000:]))
         # Two tests ran: the contract, and the contract with watchers.
         self.assertRegex(end.stdout, re.compile(r"Test run with 2 tests in 1 suite.* passed"))
         # The nodes have the vaults.

@@ -222,6 +222,13 @@ class OneNode(ClusterTest):
         self.adapter = self.start_adapter()
         self.assertEqual(self.head()["error"]["code"], "unavailable")
 
+    def test_the_certificates_of_the_system_are_not_needed(self):
+        self.need_root()
+        without = ["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /etc/ssl && exec "$@"', "sh"]
+        adapter = self.start_adapter(name="without", words=without)
+        self.assertEqual(os.listdir(f"/proc/{adapter.process.pid}/root/etc/ssl"), [])
+        self.assertEqual(adapter.call(**change(1, None))["committed"], True)
+
     def test_a_second_adapter_at_the_same_socket_ends(self):
         with self.assertRaisesRegex(RuntimeError, "another kist-etcd"):
             path = self.adapter.path

@@ -23,10 +23,7 @@ class FaultTest(ClusterTest):
     count = 3
 
     def make_network(self):
-        if os.geteuid() != 0:
-            if "CI" in os.environ:
-                raise RuntimeError("these tests need root")
-            self.skipTest("these tests need root")
+        self.need_root()
         network = Network(self.count + 1)
         self.addCleanup(network.end)
         return network
