@@ -1,6 +1,7 @@
 package import KistCluster
 package import KistCore
 internal import KistShared
+internal import KistSodium
 internal import KistVault
 
 /// The maximum number of rows in one commit, and the maximum size of these rows in bytes.
@@ -29,25 +30,35 @@ extension VaultAdmin {
       var next = try await claim(after: known)
       known = try await announce(&next, after: known, without: removed)
       known = try await writeAll(after: known, to: &next)
-      for attempt in 0..<mostAttempts {
-        // Most changes first, so that the writers need not wait for them.
-        known = try await writeChanges(after: known, to: &next)
-        await notify(.pause, after: known)
-        known = try await writeChanges(after: known, to: &next)
-        // The cluster may have confirmed rows that it did not store.
-        guard try await cluster.head(next.keys.generation).head == next.marker else {
-          throw .lostRows
-        }
-        if try await commit(next, after: known, without: removed) {
-          // The change is made, whatever becomes of the old rows.
-          for generation in known.keys.generation..<next.keys.generation {
-            try? await remove(generation)
-          }
-          return next.credentials
-        }
-        await options.backOff(before: attempt)
-      }
+      return try await begin(&next, after: known, without: removed).credentials
     } catch { throw error.outcome == nil ? error.unchanged : error }
+  }
+
+  /// Begins a generation that has all rows of a known state; adds the changes after it.
+  ///
+  /// Returns the credentials, and what machines join with from now on.
+  func begin(
+    _ next: inout NextGeneration, after known: KnownVault, without removed: RecordID?
+  ) async throws(StorageError) -> (
+    credentials: [CredentialSummary], invitation: SharedVault.Invitation
+  ) {
+    var known = known
+    for attempt in 0..<mostAttempts {
+      // Most changes first, so that the writers need not wait for them.
+      known = try await writeChanges(after: known, to: &next)
+      await notify(.pause, after: known)
+      known = try await writeChanges(after: known, to: &next)
+      // The cluster may have confirmed rows that it did not store.
+      guard try await cluster.head(next.keys.generation).head == next.marker else {
+        throw .lostRows
+      }
+      if let invitation = try await commit(next, after: known, without: removed) {
+        // The change is made, whatever becomes of the old rows.
+        await remove(known.keys.generation..<next.keys.generation)
+        return (next.credentials, invitation)
+      }
+      await options.backOff(before: attempt)
+    }
     throw .othersChange
   }
 
@@ -55,7 +66,7 @@ extension VaultAdmin {
   ///
   /// So the records of an attempt that was interrupted, some of which may be written late, are never
   /// among those of this one.
-  private func claim(after known: KnownVault) async throws(StorageError) -> NextGeneration {
+  func claim(after known: KnownVault) async throws(StorageError) -> NextGeneration {
     let master = try options.newMaster()
     for offset in 1...UInt32(mostAttempts) {
       var next = try NextGeneration(
@@ -113,7 +124,7 @@ extension VaultAdmin {
   }
 
   /// Seals and writes rows, by their key tags under the old key, and deletes those that are gone.
-  private func write(
+  func write(
     _ rows: [(RecordID, SealedRow?)], to next: inout NextGeneration
   ) async throws(StorageError) {
     let generation = next.keys.generation
@@ -156,10 +167,10 @@ extension VaultAdmin {
     return isMade
   }
 
-  /// Commits the roster and the first head; returns `false` if another change was made instead.
+  /// Commits the roster and the first head; returns `nil` if another change was made instead.
   private func commit(
     _ next: NextGeneration, after known: KnownVault, without removed: RecordID?
-  ) async throws(StorageError) -> Bool {
+  ) async throws(StorageError) -> SharedVault.Invitation? {
     var roster =
       if let announced = next.announced, announced.before == known.roster.digest { announced } else
       { try roster(of: next, after: known, without: removed) }
@@ -171,7 +182,9 @@ extension VaultAdmin {
     var head = head(.generation, after: known)
     (head.roster, head.sum) = (verified.digest, next.sum)
     let record = keys.encode(head, signedBy: options.machine, nonce: options.random(24))
-    _ = try keys.verifyNextHead(record, after: known.head, in: [known.roster, verified])
+    let point = try keys.verifyNextHead(
+      record, after: known.head, in: [known.roster, verified]
+    ).point
     let entry = RecordName.logEntry(generation: keys.generation, sequence: head.sequence)
     let commit = Commit(
       expected: .init(generation: known.keys.generation, bytes: known.headRecord),
@@ -186,7 +199,14 @@ extension VaultAdmin {
       isMade = chain.rosterOfNextGeneration?.record == rosterRecord
       return chain.beginsGeneration || chain.last.headRecord != known.headRecord
     }
-    return isMade
+    guard isMade else { return nil }
+    return SharedVault.Invitation(
+      vault: keys.vault, admin: key.publicKey, roster: roster.number, head: point)
+  }
+
+  /// Deletes what is left of generations that have ended, as far as the cluster can be reached.
+  func remove(_ generations: Range<UInt32>) async {
+    for generation in generations { try? await remove(generation) }
   }
 
   /// Deletes the rows and the marker of a generation that has ended, or that never began.
