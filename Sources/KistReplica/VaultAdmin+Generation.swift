@@ -6,6 +6,8 @@ internal import KistVault
 
 /// The maximum number of rows in one commit, and the maximum size of these rows in bytes.
 private let (mostRows, mostRowBytes) = (100, 900_000)
+/// The maximum number of attempts that were interrupted since the last generation began.
+private let mostClaims: UInt32 = 1000
 /// The number of first bytes of key tags whose rows are deleted at the same time.
 private let removalsAtOnce = 8
 
@@ -68,7 +70,7 @@ extension VaultAdmin {
   /// among those of this one.
   func claim(after known: KnownVault) async throws(StorageError) -> NextGeneration {
     let master = try options.newMaster()
-    for offset in 1...UInt32(mostAttempts) {
+    for offset in 1...mostClaims {
       var next = try NextGeneration(
         after: known, number: known.keys.generation + offset, master: master,
         storeID: options.random(16))
