@@ -85,7 +85,7 @@ extension Cluster {
     let sequence = chain.last.head.head.sequence + 1
     let record = try await read(.logEntry(generation: keys.generation, sequence: sequence))
     guard let record else {
-      throw .rolledBack("the cluster does not have the first head of the vault's new key")
+      throw .changesAreMissing
     }
     let head = try keys.verifyNextHead(
       record, after: chain.last.head, in: [chain.last.roster, next.roster])
@@ -93,4 +93,13 @@ extension Cluster {
       keys: keys, rosterRecord: next.record, roster: next.roster, headRecord: record, head: head)
     return Beginning(known: known, master: master)
   }
+}
+
+extension StorageError {
+  fileprivate static let changesAreMissing = StorageError(
+    .corrupt, "the vault has a new key, but the cluster does not have all changes before it",
+    hint:
+      "if an admin made this key with `kistd vault rotate --from-copy`, join again with the line that it "
+      + "printed; otherwise, compare the status of the other machines; nothing was changed, and the copy on "
+      + "this machine is intact: back it up with `kist backup`")
 }

@@ -134,6 +134,14 @@ package struct SharedVault: Sendable {
       CopyChange(leaving: rows, instead: try await copy.tags(), state: known.state))
   }
 
+  /// Throws `denied` if the cluster has a vault.
+  package static func requireNone(on cluster: Cluster) async throws(StorageError) {
+    // A vault that was put back into an empty cluster has no first roster. The first head alone does not
+    // show a vault: a later generation has another one.
+    let found = try await cluster.read([.roster(number: 1), .head(generation: 0)])
+    guard found == [nil, nil] else { throw .vaultExists }
+  }
+
   /// Reads and verifies the rosters from that of the invitation on, and the head.
   static func known(
     _ invitation: Invitation, on cluster: Cluster, _ options: ReplicaOptions

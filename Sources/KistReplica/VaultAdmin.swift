@@ -64,12 +64,9 @@ package struct VaultAdmin: Sendable {
         .roster(number: 1): roster, .head(generation: 1): head,
         .logEntry(generation: 1, sequence: 0): head,
       ])
-    // The first head alone does not show it: a later generation has another one.
-    let first: [UInt8]?
-    do throws(StorageError) { first = try await cluster.read(.roster(number: 1)) } catch {
+    do throws(StorageError) { try await SharedVault.requireNone(on: cluster) } catch {
       throw error.unchanged
     }
-    guard first == nil else { throw .vaultExists }
     try await settle(commit) { () throws(StorageError) in
       let found = try await cluster.read([
         .logEntry(generation: 1, sequence: 0), .roster(number: 1),
@@ -244,7 +241,7 @@ extension StorageError {
   }
 
   /// Another vault is in the cluster.
-  package static let vaultExists = refused(
+  static let vaultExists = refused(
     "the cluster has a vault already", as: .denied,
     hint: "join it; or name the socket of another cluster with --cluster")
   fileprivate static let memberExists = refused(

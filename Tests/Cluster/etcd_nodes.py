@@ -131,9 +131,9 @@ class Nodes:
         """Waits until a node answers."""
         self.retry("endpoint", "health", endpoints=[self.url(index)])
 
-    def save_snapshot(self):
+    def save_snapshot(self, name):
         """Saves a snapshot; returns its path."""
-        path = f"{self.directory}/snapshot"
+        path = f"{self.directory}/{name}"
         self.etcdctl("snapshot", "save", path, endpoints=[self.url(0)])
         return path
 

@@ -104,7 +104,7 @@ class Snapshot(ClusterTest):
 
     def test_a_restored_snapshot_is_served_as_it_is(self):
         first = self.commit(1, None, {row(1): encoded(b"kept")})
-        snapshot = self.nodes.save_snapshot()
+        snapshot = self.nodes.save_snapshot("snapshot")
         self.commit(2, encoded(b"head 1"), {row(2): encoded(b"lost")})
         last = self.commit(3, encoded(b"head 2"), {row(3): encoded(b"lost")})
         event = self.watch(1, last)

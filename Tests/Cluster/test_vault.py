@@ -146,21 +146,48 @@ class KilledMachine(MachineTest):
 
 
 class RestoredSnapshot(MachineTest):
-    def test_a_vault_goes_on_after_its_newest_state_is_restored_and_refuses_an_older_one(self):
-        machine = self.machine(MACHINES[0])
-        machine.administer("init", "--name", MACHINES[0])
-        machine.start()
-        self.save(machine, SECRETS[0])
-        snapshot = self.nodes.save_snapshot()
-        self.nodes.restore(snapshot)
-        self.wait_for("the restored state", lambda: self.code(machine, "load", maxStale=0) is None)
-        self.save(machine, SECRETS[1])
+    def setUp(self):
+        super().setUp()
+        self.first, self.second = map(self.machine, MACHINES)
+        self.empty = self.nodes.save_snapshot("empty")
+        self.first.administer("init", "--name", MACHINES[0])
+        self.first.start()
+        self.save(self.first, SECRETS[0])
+        self.second.join(self.first, MACHINES[1])
+        self.second.start()
 
+    def is_confirmed(self, machine, secret):
+        return self.code(machine, "load", maxStale=0) is None and self.load(machine) == secret
+
+    def test_a_vault_goes_on_after_its_newest_state_is_restored(self):
+        self.nodes.restore(self.nodes.save_snapshot("newest"))
+        self.wait_for("the restored state", lambda: self.is_confirmed(self.first, SECRETS[0]))
+        self.save(self.first, SECRETS[1])
+
+    def test_an_older_state_is_refused_until_the_vault_is_put_back_from_the_newest_copy(self):
+        self.put_back(self.nodes.save_snapshot("older"))
+
+    def test_a_vault_is_put_back_into_a_cluster_that_lost_it(self):
+        self.put_back(self.empty)
+
+    def put_back(self, snapshot):
+        self.save(self.first, SECRETS[0])
+        self.save(self.first, SECRETS[1])
+        self.wait_for_secret(self.second, SECRETS[1])
         self.nodes.restore(snapshot)
-        self.wait_for("the older state", lambda: self.code(machine, "load", maxStale=0) == "corrupt")
-        refused = self.reply(machine, "save", service=SERVICE, account=ACCOUNT, secret=SECRETS[0])["error"]
-        self.assertEqual((refused["code"], refused["outcome"]), ("corrupt", "unchanged"))
-        self.assertEqual(self.load(machine), SECRETS[1])
+        for machine in [self.first, self.second]:
+            self.wait_for("the older state", lambda: self.code(machine, "load", maxStale=0) == "corrupt")
+            refused = self.reply(machine, "save", service=SERVICE, account=ACCOUNT, secret=SECRETS[0])["error"]
+            self.assertEqual((refused["code"], refused["outcome"]), ("corrupt", "unchanged"))
+            self.assertEqual(self.load(machine), SECRETS[1])
+
+        self.first.stop()
+        self.assertIn("1 credential", self.first.administer("rotate", "--from-copy"))
+        self.first.start()
+        for machine in [self.first, self.second]:
+            self.wait_for("the newest state", lambda: self.is_confirmed(machine, SECRETS[1]))
+        self.save(self.second, SECRETS[0])
+        self.wait_for_secret(self.first, SECRETS[0])
 
 
 def load_tests(loader, _, pattern):

@@ -35,7 +35,7 @@ import Testing
         let refused = try await cluster.vault(rotate, in: home)
         #expect(refused.status == .exited(10), "\(refused.error)")
         let lines = refused.output.split(separator: "\n")
-        #expect(lines.count == 3 && lines[1] == "kist://lost/a", "\(refused.output)")
+        #expect(lines.count == 4 && lines[1] == "kist://lost/a", "\(refused.output)")
         _ = try await client.save(lost)
         let rotated = try await cluster.vault(rotate, in: home)
         #expect(rotated.status == .exited(0), "\(rotated.error)")

@@ -20,7 +20,7 @@ struct TestVault: Sendable {
 
   static let writers = [1, 2, 3, 5, 6, 7, 8, 9, 10]
 
-  let engine: MemoryEngine
+  var engine: MemoryEngine
   let keys: GenerationKeys
   let master: GuardedKey
   let rosterRecord: [UInt8]

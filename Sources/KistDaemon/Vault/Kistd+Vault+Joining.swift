@@ -96,7 +96,7 @@ func makeVault(
   try checkThatNoKistdRuns(options)
   let cluster = try options.cluster(environment)
   // This comes first, so that the user does not type a passphrase in vain, and no key is made.
-  guard try await cluster.read(.roster(number: 1)) == nil else { throw .vaultExists }
+  try await SharedVault.requireNone(on: cluster)
   let admin = try command.openAdminKey(isNew: true, options)
   _ = try EncryptedFile.newMachineKey(at: options.machineKey)
   let replica = try ReplicaOptions(machineKey: options.machineKey)
@@ -164,7 +164,8 @@ extension StorageError {
     StorageError(
       .unavailable, "this machine has a copy with another key, of this vault or of another one",
       hint:
-        "the copy was not changed; if this machine was removed and added again, \(movingAway(path))"
+        "the copy was not changed; if this machine was removed and added again, or an admin put the vault back, "
+        + movingAway(path)
     )
   }
 

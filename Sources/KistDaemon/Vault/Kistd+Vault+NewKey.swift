@@ -1,6 +1,8 @@
 internal import KistCluster
 internal import KistCore
+internal import KistFile
 internal import KistReplica
+internal import KistVault
 
 /// Gives the vault a new key, which a removed machine does not get.
 func renewKey(
@@ -15,7 +17,9 @@ func renewKey(
     return id
   }
   let note = try noteOfVault(options)
+  if command.fromCopy { try checkThatNoKistdRuns(options) }
   let admin = try command.openAdmin(options, environment)
+  if command.fromCopy { return try await renewKey(from: options, admin) }
   let credentials: [CredentialSummary]
   do throws(StorageError) {
     credentials = try await admin.beginGeneration(without: removed, note: note)
@@ -33,6 +37,23 @@ func renewKey(
   for summary in credentials { printLine(CredentialReference(summary.key).description) }
 }
 
+/// Gives the vault a new key, with the credentials of the copy on this machine.
+private func renewKey(
+  from options: Options, _ admin: VaultAdmin
+) async throws(StorageError) {
+  let copy = try await EncryptedFile.openCopy(options.ofCopy)
+  do throws(StorageError) {
+    let (credentials, invitation) = try await admin.beginGeneration(from: copy)
+    printLine("the vault has a new key: \(counted(credentials.count)) of the copy on this machine")
+    printLine("a machine that reports `corrupt` after this must join again with this line:")
+    printLine(invitation.word)
+  } catch {
+    await copy.storage.close()
+    throw error
+  }
+  await copy.storage.close()
+}
+
 /// Prints the credentials whose rows in the cluster are damaged, as the copy of the running kistd shows.
 private func printDamage(
   _ note: [UInt8], _ options: Options, _ environment: (String) -> String?
@@ -47,6 +68,7 @@ private func printDamage(
         CredentialReference(summary.key).description + (isExpired ? " (expired: delete it)" : ""))
     }
     printLine("load each of them on this machine, save it again, and run the command again")
+    printLine("or stop kistd, and run `kistd vault rotate --from-copy` on this machine first")
   } catch {
     printLine("cannot check which credentials are damaged in the cluster: \(error.message)")
     if let hint = error.hint { printLine("hint: \(hint)") }

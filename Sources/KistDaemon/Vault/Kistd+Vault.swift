@@ -65,6 +65,12 @@ struct VaultCommand: ParsableCommand {
   @Option(help: .value("path", "The file with the admin key; init makes it if there is none."))
   var adminKey: String?
 
+  @Flag(
+    help:
+      "With rotate: take the credentials from the copy on this machine, for a cluster that lost changes; kistd must not be running."
+  )
+  var fromCopy = false
+
   @Flag(help: "Use a recovery key instead of the admin key; with join, add this machine first.")
   var recovery = false
 
@@ -116,6 +122,9 @@ struct VaultCommand: ParsableCommand {
       throw .wrongUsage(
         "--admin-key and --passphrase-fd are only for init, add, remove, rotate, recovery and new-admin",
         of: Self.self)
+    }
+    guard !fromCopy || action == .rotate else {
+      throw .wrongUsage("--from-copy is only for rotate", of: Self.self)
     }
     guard newPassphraseFd == nil || action == .newAdmin else {
       throw .wrongUsage("--new-passphrase-fd is only for new-admin", of: Self.self)

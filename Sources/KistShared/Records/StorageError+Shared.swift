@@ -19,7 +19,8 @@ extension StorageError {
       hint:
         "check that the adapter serves this vault, for example with `--vault` of kist-etcd; otherwise the "
         + "cluster was restored from an old snapshot, or shows two histories; nothing was changed, and any "
-        + "copy on this machine is intact: back it up with `kist backup`")
+        + "copy on this machine is intact: back it up with `kist backup`; `man kist-troubleshooting` "
+        + "(troubleshooting.md) shows how an admin puts the vault back")
   }
 
   /// A later version of kist wrote the record.
