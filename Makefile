@@ -123,7 +123,7 @@ FIRST_SEED ?= 1
 test-simulation: deps-build ## Run SCHEDULES schedules of each simulation of a shared vault
 	$(BUILD) -c release --product KistSimulation --scratch-path .build-simulation
 	$(call REPEAT_SEEDS,.build-simulation/release/KistSimulation)
-	@for experiment in faults lies linearizability; do \
+	@for experiment in faults lies losses linearizability; do \
 	  SWIFT_DETERMINISTIC_HASHING=1 .build-simulation/release/KistSimulation $$experiment $(FIRST_SEED) $(SCHEDULES) || exit; done
 
 test-release: deps release build ## Run the end-to-end tests on the release builds

@@ -17,6 +17,13 @@ import Testing
       ]
     ),
     (.lies, 40, ["save: answered", "new key: answered", "removed"]),
+    (
+      .losses, 30,
+      [
+        "save: answered", "load: answered", "save: corrupt unchanged", "joined again",
+        "new key from a copy: answered", "new key from a copy: crashed",
+      ]
+    ),
     (.linearizability, 4, ["save: answered", "load fresh: answered", "new key: answered"]),
   ])
   func `keep their promises`(experiment: Experiment, schedules: UInt64, answers: [String]) async {

@@ -45,6 +45,26 @@ final class Admin: Sendable {
       let id = removed.map { TestVault.machine($0.number).id }
       answer = .success(try await admin.beginGeneration(without: id, note: note))
     } catch { answer = .failure(error) }
+    return judge(answer, since: before, life)
+  }
+
+  /// Gives the vault a new key from the copy of the machine, which is not open.
+  func putBack() async -> (answer: String, problem: String?) {
+    let (admin, life, _) = process()
+    let copy = machine.disk.copy(in: life) { () throws(StorageError) in
+      try await self.network.pass(self.machine, life)
+    }
+    let before = network.history.generations.count
+    let answer: Result<[CredentialSummary], StorageError>
+    do throws(StorageError) {
+      answer = .success(try await admin.beginGeneration(from: copy).credentials)
+    } catch { answer = .failure(error) }
+    return judge(answer, since: before, life)
+  }
+
+  private func judge(
+    _ answer: Result<[CredentialSummary], StorageError>, since before: Int, _ life: Life
+  ) -> (answer: String, problem: String?) {
     let made = network.history.generations[before...].filter { $0.life === life }
     var judged = judge(answer, made.count, life)
     if case .success(let listed) = answer, let made = made.first,

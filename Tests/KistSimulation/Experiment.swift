@@ -6,6 +6,8 @@ enum Experiment: String, CaseIterable {
   case faults
   /// Three machines, every fault, and a cluster that lies.
   case lies
+  /// Three machines and every fault; then the cluster loses its newest changes, or all of them.
+  case losses
   /// Nine machines and every fault; the changes and the fresh loads must be linearizable.
   case linearizability
 
@@ -17,6 +19,11 @@ enum Experiment: String, CaseIterable {
       var faults = Faults()
       faults.lie = 15
       return simulate(Simulation(seed: seed, faults: faults))
+    case .losses:
+      var faults = Faults()
+      // Any change may be the last one that the cluster keeps.
+      faults.compaction = 0
+      return simulate(Simulation(seed: seed, faults: faults, losesChanges: true))
     case .linearizability:
       let simulation = Simulation(seed: seed, machines: 9, requests: 40)
       var (violations, counts) = simulate(simulation)

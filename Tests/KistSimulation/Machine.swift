@@ -19,6 +19,8 @@ final class Machine: Sendable {
   /// How often the machine took a copy that it had made before the new key was in use.
   let completed = Atomic(0)
   private let removed = Atomic(false)
+  /// Whether the note of the machine may be older than the newest change that the cluster had.
+  let mayBeBehind = Atomic(false)
   private let running = Mutex<(vault: SharedVault, life: Life, following: Task<Void, Never>)?>(nil)
   /// What the last life made for a copy with the new key of the vault.
   private let prepared = Mutex<SharedVault.Renewal?>(nil)
@@ -139,6 +141,7 @@ final class Machine: Sendable {
   func crash(_ life: Life) {
     guard !life.isDead else { return }
     life.end()
+    mayBeBehind.store(true, ordering: .relaxed)
     // A start that was interrupted tries again by itself.
     guard let last = take(life) else { return }
     last.following.cancel()

@@ -8,13 +8,20 @@ import Synchronization
 
 extension Simulation {
   /// After the faults, every machine has exactly what the history says.
-  func finish(_ machines: [Machine], _ history: History) async {
+  func finish(_ machines: [Machine], _ network: Network, _ vault: TestVault) async {
+    let history = network.history
     for machine in machines {
       // A machine makes a new copy by itself.
       let newest = history.generations.last!.keys.generation
       for _ in 0..<100 where !machine.isRemoved && machine.open?.vault.status().generation != newest
       {
         await scheduler.sleep(.milliseconds(100))
+      }
+      if mustJoinAgain(machine) {
+        counts.withLock { $0["joined again", default: 0] += 1 }
+        if let life = machine.open?.life { await machine.stop(life) }
+        await finishNewcomer(machine.number, network, vault)
+        continue
       }
       guard machine.isRemoved || machine.open?.vault.status().generation == newest else {
         violation(
@@ -68,15 +75,16 @@ extension Simulation {
         try await SharedVault.renewal(
           after: machine.disk.note, on: vault.engine.cluster, machine.options)
       }
-      if case .success = renewal {
+      // After a loss, the roster without it may be missing.
+      if case .success(let renewal) = renewal, renewal != nil || !losesChanges {
         violation("removed machine \(machine.number) can renew its copy")
       }
     }
   }
 
-  /// A machine that joins with the first invitation has everything.
-  func finishNewcomer(_ network: Network, _ vault: TestVault) async {
-    let newcomer = Machine(4, vault, network)
+  /// A machine that joins has everything.
+  func finishNewcomer(_ number: Int, _ network: Network, _ vault: TestVault) async {
+    let newcomer = Machine(number, vault, network)
     await newcomer.start()
     guard let (opened, life) = newcomer.open else { return violation("no machine can join") }
     await check(opened, network.history, "a new machine")

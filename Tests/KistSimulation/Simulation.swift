@@ -13,6 +13,7 @@ final class Simulation: Sendable {
   private let machineCount: Int
   private let requests: Int
   private let faults: Faults
+  let losesChanges: Bool
   let scheduler: Scheduler
   private let found = Mutex<[String]>([])
   /// What happened, for the report of a violation.
@@ -25,8 +26,13 @@ final class Simulation: Sendable {
   private let registersWithAllLoads = Mutex<[CredentialKey: Register]>([:])
 
   /// - Parameter requests: how many each machine makes.
-  init(seed: UInt64, machines: Int = 3, requests: Int = 8, faults: Faults = Faults()) {
+  /// - Parameter losesChanges: whether the cluster loses its newest changes in the end.
+  init(
+    seed: UInt64, machines: Int = 3, requests: Int = 8, faults: Faults = Faults(),
+    losesChanges: Bool = false
+  ) {
     (self.seed, machineCount, self.requests, self.faults) = (seed, machines, requests, faults)
+    self.losesChanges = losesChanges
     scheduler = Scheduler(seed: seed)
   }
 
@@ -83,9 +89,14 @@ final class Simulation: Sendable {
     network.faults.withLock { $0 = .none }
     // A lost commit is made up to 4 seconds later.
     await scheduler.sleep(.seconds(5))
-    await finish(machines, history)
-    await finishRemoved(machines, network, vault)
-    await finishNewcomer(network, vault)
+    var ending = vault
+    if losesChanges {
+      await loseChanges(machines, network, faults)
+      ending.invitation = await newestInvitation(vault)
+    }
+    await finish(machines, network, ending)
+    await finishRemoved(machines, network, ending)
+    await finishNewcomer(4, network, ending)
   }
 
   /// Adds and removes machines.
@@ -94,9 +105,7 @@ final class Simulation: Sendable {
   ) async {
     let admin = Admin(on: machine, network)
     func report(_ change: String, _ result: (answer: String, problem: String?)) {
-      note("\(change) by machine \(machine.number): \(result.answer)")
-      counts.withLock { $0["\(change): \(result.answer)", default: 0] += 1 }
-      if let problem = result.problem { violation("\(change): \(result.answer): \(problem)") }
+      self.report(change, by: machine, result)
     }
     for _ in 0..<requests * 15 / 2 {
       await scheduler.sleep(.milliseconds(100))
@@ -110,6 +119,15 @@ final class Simulation: Sendable {
     }
   }
 
+  /// Notes what an admin was answered.
+  func report(
+    _ change: String, by machine: Machine, _ result: (answer: String, problem: String?)
+  ) {
+    note("\(change) by machine \(machine.number): \(result.answer)")
+    counts.withLock { $0["\(change): \(result.answer)", default: 0] += 1 }
+    if let problem = result.problem { violation("\(change): \(result.answer): \(problem)") }
+  }
+
   func outcome<Answer>(
     _ body: () async throws(StorageError) -> Answer
   ) async -> Result<Answer, StorageError> {
@@ -117,7 +135,7 @@ final class Simulation: Sendable {
   }
 
   /// Makes one request, and checks its answer.
-  private func request(of machine: Machine, _ history: History) async {
+  func request(of machine: Machine, _ history: History) async {
     await scheduler.sleep(.milliseconds(scheduler.random(in: 0...600)))
     while machine.open == nil, !machine.isRemoved { await scheduler.sleep(.milliseconds(50)) }
     guard let (vault, life) = machine.open else { return }
