@@ -26,9 +26,15 @@ extension Replica {
       return last.sequence < state.known.state.sequence && now - last.time >= options.beaconsEvery
         ? state.known : nil
     }
-    guard let known = due, isTurn(among: known.roster.roster.members.count) else { return }
-    // The beacon says that the copy on the disk has the changes.
-    guard (try? await copy.flush()) != nil else { return }
+    guard let known = due else { return }
+    // The beacon says that the copy on the disk has the changes. After a crash, the note has them, too: an
+    // admin needs that if the cluster loses its changes at the same time.
+    let isWritten: Void? = try? await turn.take { () throws(StorageError) in
+      _ = try self.known()
+      try await copy.flush()
+      writeNoteIfDue(after: 1)
+    }
+    guard isWritten != nil, isTurn(among: known.roster.roster.members.count) else { return }
     let record = known.keys.encode(
       Beacon(point: known.head.point, time: options.now()), signedBy: options.machine,
       nonce: options.random(24))

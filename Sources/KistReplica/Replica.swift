@@ -53,7 +53,7 @@ final class Replica: Sendable {
   let watchers = Watchers()
 
   /// The number of changes after which the note is written again.
-  private static let changesPerNote: UInt64 = 64
+  static let changesPerNote: UInt64 = 64
 
   /// - Parameter asOf: when what is known was confirmed.
   init(
@@ -176,11 +176,13 @@ final class Replica: Sendable {
     watchers.tell(events)
   }
 
-  /// Writes the note beside the copy, after many changes or a new roster; all changes are on disk.
-  func writeNoteIfDue() {
+  /// Writes the note beside the copy after some changes or a new roster; all changes are on disk.
+  ///
+  /// The caller has the turn.
+  func writeNoteIfDue(after changes: UInt64 = changesPerNote) {
     let isDue = state.withLock { state in
       let (sequence, roster) = state.known.noteVersion
-      return roster != state.noted.roster || sequence >= state.noted.sequence + Self.changesPerNote
+      return roster != state.noted.roster || sequence >= state.noted.sequence + changes
     }
     if isDue { writeNote() }
   }

@@ -40,7 +40,9 @@ package struct SharedVault: Sendable {
     package var count: UInt64
     /// The number of machines.
     package var members: Int
-    /// The revision of the last change that was verified.
+    /// The revision of the last change that was verified, or is in the copy.
+    ///
+    /// After a crash, the copy can have changes that its note does not have.
     package var head: Revision
     /// When the head was last confirmed.
     package var asOf: Timestamp
@@ -50,8 +52,6 @@ package struct SharedVault: Sendable {
     package var warnings: [String]
 
     /// Whether the copy has all changes up to the last one that was verified.
-    ///
-    /// After a crash, it can have more of them than its note says.
     package var isCopyComplete: Bool { head.isLater(than: revision) == false }
   }
 
@@ -193,7 +193,8 @@ extension Replica {
     return SharedVault.Status(
       generation: known.keys.generation, roster: known.roster.roster.number,
       revision: copied.revision, count: copied.count, members: known.roster.roster.members.count,
-      head: known.state.revision, asOf: asOf, problem: problem ?? failure,
+      head: copied.sequence > known.state.sequence ? copied.revision : known.state.revision,
+      asOf: asOf, problem: problem ?? failure,
       warnings: warnings)
   }
 }
