@@ -64,13 +64,13 @@ struct HeadChain {
   private var steps: [KnownVault] = []
   /// Whether earlier steps were forgotten, because there were too many.
   private var isLong = false
-  private let copy: VaultState?
+  /// The state of the copy; `nil` if it cannot be read.
+  let copy: VaultState?
   /// Whether the copy belongs to the start or to a step that was forgotten.
   private var hasPassedCopy: Bool
   /// The roster of the start, and all newer ones.
   private var rosters: [(record: [UInt8], roster: VerifiedRoster)]
 
-  /// - Parameter copy: the state of the copy; `nil` if it cannot be read.
   init(after start: KnownVault, copy: VaultState?) {
     (self.start, last, self.copy) = (start, start, copy)
     hasPassedCopy = start.state == copy

@@ -22,16 +22,23 @@ extension SharedVault {
 
   /// Reads the vault with its newest key; returns `nil` if this machine has that key already.
   ///
-  /// Throws `denied` if this machine was removed from the vault.
+  /// Throws `denied` if this machine was removed from the vault, and `corrupt` if its copy has changes that
+  /// the cluster does not have.
   ///
-  /// - Parameter note: the note beside the copy on this machine.
+  /// - Parameters:
+  ///   - note: the note beside the copy on this machine.
+  ///   - copied: returns the state of the copy with a store id; `nil` if there is none. It is called only if
+  ///     there is a new key.
   package static func renewal(
-    after note: [UInt8]?, on cluster: Cluster, _ options: ReplicaOptions
+    after note: [UInt8]?, on cluster: Cluster, _ options: ReplicaOptions,
+    copied: (_ storeID: [UInt8]) async throws(StorageError) -> VaultState?
   ) async throws(StorageError) -> Renewal? {
     let known = try KnownVault(noted: note, by: options.machine)
     var chain = HeadChain(after: known, copy: nil)
     try await cluster.readLog(&chain)
     guard chain.beginsGeneration else { return nil }
+    chain = HeadChain(after: known, copy: try await copied(known.keys.store.storeID))
+    try await cluster.readLog(&chain)
     for attempt in 0..<mostAttempts {
       var beginning: Beginning?
       while chain.beginsGeneration {
@@ -71,7 +78,8 @@ struct Beginning {
 extension Cluster {
   /// Reads and verifies the first head of the generation after a chain.
   ///
-  /// Throws `denied` if the machine is not a member of that generation.
+  /// Throws `denied` if the machine is not a member of that generation, and `corrupt` if its copy has
+  /// changes that are not in the chain. They would be lost with the copy.
   func beginning(
     after chain: inout HeadChain, for machine: MachineIdentity,
     _ see: (VerifiedHead) -> Void = { _ in }
@@ -82,6 +90,9 @@ extension Cluster {
     // The log of a generation is complete once the roster of the next one exists.
     try await readLog(&chain, see)
     let (master, keys) = try next.roster.roster.openMaster(with: machine)
+    if let copy = chain.copy {
+      do throws(StorageError) { _ = try chain.split(at: copy) } catch { throw .changesAreMissing }
+    }
     let sequence = chain.last.head.head.sequence + 1
     let record = try await read(.logEntry(generation: keys.generation, sequence: sequence))
     guard let record else {
@@ -96,7 +107,7 @@ extension Cluster {
 }
 
 extension StorageError {
-  fileprivate static let changesAreMissing = StorageError(
+  static let changesAreMissing = StorageError(
     .corrupt, "the vault has a new key, but the cluster does not have all changes before it",
     hint:
       "if an admin made this key with `kistd vault rotate --from-copy`, join again with the line that it "

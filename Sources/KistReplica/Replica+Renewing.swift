@@ -106,7 +106,9 @@ extension Replica {
     } catch {
       if error == .notMember { throw error }
     }
-    return try await SharedVault.renewal(after: try copy.note(), on: cluster, options)
+    return try await SharedVault.renewal(after: try copy.note(), on: cluster, options) {
+      _ throws(StorageError) in try copy.state()
+    }
   }
 
   /// Applies the last changes to the copy that was made ahead.

@@ -87,7 +87,8 @@ import Testing
     let head = try await engine.cluster.head(2)
     await first.close()
     let renewed = try await SharedVault.renewal(
-      after: try note(), on: engine.cluster, TestVault.options(1))
+      after: try note(), on: engine.cluster, TestVault.options(1)
+    ) { _ in nil }
     await expect(.denied) {
       try await recovery.add(newMember(3, .writer), note: renewed?.note)
     }

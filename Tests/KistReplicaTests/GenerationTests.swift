@@ -25,9 +25,7 @@ import Testing
 
   /// Opens the copy of a machine, with the new key of the vault.
   private func renew(_ machine: Int, of vault: TestVault) async throws -> SharedVault {
-    let renewal = try #require(
-      try await SharedVault.renewal(
-        after: note(machine), on: vault.engine.cluster, TestVault.options(machine)))
+    let renewal = try #require(try await vault.renewal(of: machine, in: directory))
     try await EncryptedFile.replaceCopy(
       TestVault.file(machine, in: directory),
       with: .init(
@@ -60,10 +58,7 @@ import Testing
     #expect(try await changes.next() == .saved(.sample, saved.revision))
     let ended = await expect(.unavailable) { try await changes.next() }
     #expect(ended?.message.contains("new key") == true)
-    await expect(.denied) {
-      try await SharedVault.renewal(
-        after: note(2), on: vault.engine.cluster, TestVault.options(2))
-    }
+    await expect(.denied) { try await vault.renewal(of: 2, in: directory) }
     let renewed = try await renew(1, of: vault)
     let loaded = try await renewed.credentials.load(LoadRequest(key: .sample, maxStale: 0))
     #expect(loaded.secret == Secret(utf8: "one") && loaded.summary == saved)

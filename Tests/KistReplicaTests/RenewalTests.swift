@@ -58,9 +58,7 @@ import Testing
     }
     #expect(reads.load(ordering: .relaxed) == joined.load(ordering: .relaxed))
     // The same bytes as in the cluster.
-    let read = try #require(
-      try await SharedVault.renewal(
-        after: note(1), on: vault.engine.cluster, TestVault.options(1)))
+    let read = try #require(try await vault.renewal(of: 1, in: directory))
     let (content, expected) = (try #require(renewal.content), try #require(read.content))
     #expect(content.rows == expected.rows && content.rows.count == 299)
     #expect(content.state == expected.state && renewal.storeID == read.storeID)
@@ -165,7 +163,8 @@ import Testing
     #expect((renewal.content == nil) == (changes != .damaging))
     let listed = try #require(
       try await SharedVault.renewal(
-        after: note(1), on: vault.engine.cluster, TestVault.options(1)))
+        after: note(1), on: vault.engine.cluster, TestVault.options(1)
+      ) { _ in nil })
     try await EncryptedFile.replaceCopy(
       file, with: .init(master: renewal.master, storeID: renewal.storeID, epoch: renewal.epoch),
       renewal.content, note: renewal.note)

@@ -77,6 +77,18 @@ extension TestVault {
       on: cluster ?? engine.cluster, options ?? Self.options(machine))
   }
 
+  /// Reads what a machine needs for a copy with a new key, while its copy is not open.
+  func renewal(
+    of machine: Int, in directory: TemporaryDirectory
+  ) async throws -> SharedVault.Renewal? {
+    let file = try Self.file(machine, in: directory)
+    return try await SharedVault.renewal(
+      after: try EncryptedFile.note(ofCopy: file.path), on: engine.cluster, Self.options(machine)
+    ) { storeID throws(StorageError) in
+      try await EncryptedFile.state(ofCopy: file, storeID: storeID)
+    }
+  }
+
   /// The options of the copy of a machine, which the seed of the machine opens.
   static func file(
     _ machine: Int, in directory: TemporaryDirectory

@@ -31,6 +31,11 @@ final class Disk: Sendable {
 
   var note: [UInt8]? { state.withLock { $0?.note } }
 
+  /// Returns the state of the copy with a store id; `nil` if there is none.
+  func copied(_ storeID: [UInt8]) -> VaultState? {
+    state.withLock { $0?.keys.storeID == storeID ? $0?.vault : nil }
+  }
+
   /// Makes an empty copy, in place of one that was not completed.
   func makeCopy(_ master: GuardedKey, _ storeID: [UInt8], _ epoch: Epoch) throws(StorageError) {
     let keys = try StoreKeys(master: master, storeID: storeID)

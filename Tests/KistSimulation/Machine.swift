@@ -119,7 +119,8 @@ final class Machine: Sendable {
       return renewal
     }
     if let found { return found }
-    return try await SharedVault.renewal(after: note, on: cluster, options)
+    return try await SharedVault.renewal(
+      after: note, on: cluster, options, copied: disk.copied)
   }
 
   /// Opens the vault again after the running request, because the vault has a new key.

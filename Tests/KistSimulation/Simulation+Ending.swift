@@ -73,7 +73,8 @@ extension Simulation {
       }
       let renewal = await outcome { () throws(StorageError) in
         try await SharedVault.renewal(
-          after: machine.disk.note, on: vault.engine.cluster, machine.options)
+          after: machine.disk.note, on: vault.engine.cluster, machine.options,
+          copied: machine.disk.copied)
       }
       // After a loss, the roster without it may be missing.
       if case .success(let renewal) = renewal, renewal != nil || !losesChanges {

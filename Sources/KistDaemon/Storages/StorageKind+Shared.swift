@@ -99,7 +99,11 @@ private func renewCopy(
     } else {
       // The copy and its note may be of two keys, if kistd was killed between them.
       let note = try EncryptedFile.note(ofCopy: file.path)
-      guard let found = try await SharedVault.renewal(after: note, on: cluster, machine) else {
+      let found = try await SharedVault.renewal(after: note, on: cluster, machine) {
+        storeID throws(StorageError) in
+        try await EncryptedFile.state(ofCopy: file, storeID: storeID)
+      }
+      guard let found else {
         context.renewals.succeed()
         return nil
       }

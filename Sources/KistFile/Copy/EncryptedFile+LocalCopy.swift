@@ -43,6 +43,20 @@ extension EncryptedFile {
     return store.localCopy(storage, note: notePath(ofCopy: options.path))
   }
 
+  /// Returns the state of a copy that is not open; `nil` if there is none with this store id.
+  package static func state(
+    ofCopy options: Options, storeID: [UInt8]
+  ) async throws(StorageError) -> VaultState? {
+    guard try exists(options.path) else { return nil }
+    var options = options
+    options.storeID = nil
+    let copy = try await openCopy(options)
+    let state: Result<VaultState, StorageError>
+    do throws(StorageError) { state = .success(try copy.state()) } catch { state = .failure(error) }
+    await copy.storage.close()
+    return copy.storage.id == hexadecimal(storeID) ? try state.get() : nil
+  }
+
   /// Returns the note beside a copy, also while another process has the copy open.
   package static func note(ofCopy path: String) throws(StorageError) -> [UInt8]? {
     let note = notePath(ofCopy: path)
