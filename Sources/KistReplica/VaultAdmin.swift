@@ -186,7 +186,8 @@ package struct VaultAdmin: Sendable {
 
   /// Sends a commit until the records show that it was made, or that it never will be.
   ///
-  /// Sending it again does no harm, because it expects a head that exists only once.
+  /// Sending it again does no harm, because it expects a head that exists only once. After a loss of changes,
+  /// `beginGeneration(from:)` can make one head the newest again.
   ///
   /// - Parameter isSettled: reads the records.
   func settle(
@@ -246,7 +247,7 @@ extension StorageError {
     hint: "join it; or name the socket of another cluster with --cluster")
   fileprivate static let memberExists = refused(
     "the machine is a member of the vault already",
-    hint: "run `kistd vault join LINE` on it, with any line that was printed for this vault")
+    hint: "run `kistd vault join LINE` on it, with the newest line that was printed for this vault")
   fileprivate static let tooManyMembers = refused(
     "the vault has \(SharedFormat.mostMembers) machines, which is the limit")
   fileprivate static let tooManyAdmins = refused(

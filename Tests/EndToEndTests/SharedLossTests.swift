@@ -50,7 +50,7 @@ import Testing
             let rotated = try await cluster.vault(rotate, in: one)
             try #require(rotated.status == .exited(0), "\(rotated.error)")
             let lines = rotated.output.split(separator: "\n")
-            try #require(lines.count == 3 && lines[0].contains("1 credential"), "\(rotated.output)")
+            try #require(lines.count == 4 && lines[0].contains("1 credential"), "\(rotated.output)")
             // Its kistd runs all the time, and goes on by itself.
             try await waitUntil(second.connect(), has: "third")
             try await save("fourth", in: second.connect())
@@ -76,6 +76,42 @@ import Testing
               try await waitUntil(third.connect(), has: "fourth")
             }
           }
+        }
+      }
+    }
+    await cluster.stop()
+  }
+
+  @Test func `keeps the copy of a killed machine that has changes of its own`() async throws {
+    let cluster = try SharedCluster()
+    try await withHome { one in
+      try await withHome { two in
+        _ = try await cluster.makeVault(in: one)
+        try await cluster.add(two, by: one, named: "two")
+        let kept = cluster.engine.position
+        let note = URL(filePath: one.path + "/.local/share/kist/vault.db.vault")
+        let old = try Data(contentsOf: note)
+        try await withDaemon(in: one, cluster.options) { first in
+          for secret in ["first", "second", "third"] {
+            try await save(secret, in: first.connect())
+          }
+          first.send(.kill)
+        }
+        // kistd may have written one before it was killed.
+        try old.write(to: note)
+        cluster.engine.rollBack(to: kept)
+        let rotated = try await cluster.vault(
+          ["rotate", "--from-copy", "--admin-key", one.path + "/admin"], in: two)
+        try #require(rotated.status == .exited(0), "\(rotated.error)")
+        try await withDaemon(in: one, cluster.options) { first in
+          let error = await expect(.corrupt) {
+            try await first.connect().load(LoadRequest(key: key, maxStale: 0))
+          }
+          #expect(error?.hint?.contains("join again") == true)
+          #expect(try await first.connect().load(key).secret == Secret(utf8: "third"))
+          let backup = try await command(
+            "kist", ["backup", one.path + "/backup"], in: one, input: "of the backup\n")
+          #expect(backup.status == .exited(0), "\(backup.error)")
         }
       }
     }

@@ -95,7 +95,7 @@ struct LossyVault {
     return try begun.get()
   }
 
-  /// Returns what a machine needs for a copy with a new key; `nil` if there is no new key.
+  /// Reads everything for a copy with a new key; `nil` if the vault has no new key.
   func renewal(of machine: Int) async throws -> SharedVault.Renewal? {
     try await vault.renewal(of: machine, in: directory)
   }

@@ -45,8 +45,9 @@ private func renewKey(
   do throws(StorageError) {
     let (credentials, invitation) = try await admin.beginGeneration(from: copy)
     printLine("the vault has a new key: \(counted(credentials.count)) of the copy on this machine")
-    printLine("a machine that reports `corrupt` after this must join again with this line:")
+    printLine("machines that report `corrupt` after this must join again with this line:")
     printLine(invitation.word)
+    printLine("write it also on the paper of each recovery key, in place of the first line there")
   } catch {
     await copy.storage.close()
     throw error
@@ -68,7 +69,8 @@ private func printDamage(
         CredentialReference(summary.key).description + (isExpired ? " (expired: delete it)" : ""))
     }
     printLine("load each of them on this machine, save it again, and run the command again")
-    printLine("or stop kistd, and run `kistd vault rotate --from-copy` on this machine first")
+    printLine(
+      "or stop kistd, run `kistd vault rotate --from-copy`, start kistd, and run the command again")
   } catch {
     printLine("cannot check which credentials are damaged in the cluster: \(error.message)")
     if let hint = error.hint { printLine("hint: \(hint)") }
